@@ -1,0 +1,49 @@
+// The canonical form of a JSON document, written as a stream.
+//
+// RFC 8785 with one deliberate difference: a number keeps its exact decimal digits (number.hpp).
+// The caller walks the document and gives the members of every object in canonical order
+// (key_order.hpp); the writer places separators, escapes strings and lays out numbers. It allocates
+// nothing and remembers one bit, so nesting costs it no memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "core/number.hpp"
+#include "core/sink.hpp"
+
+namespace pg_idem {
+
+class CanonicalWriter {
+public:
+	explicit CanonicalWriter(Sink sink) : sink_(sink) {}
+
+	void begin_object();
+	void end_object();
+	void begin_array();
+	void end_array();
+	void key(std::string_view name); // then exactly one value
+	void string(std::string_view text); // valid UTF-8
+	void number(const Number &number);
+	void boolean(bool value);
+	void null();
+
+	// Bytes that are not JSON, for what stands before a document in a preimage.
+	void verbatim(std::string_view bytes);
+
+	// Hands what is buffered to the sink. Must be called once at the end.
+	void flush();
+
+private:
+	void separate();
+	void put(std::string_view bytes);
+	void quoted(std::string_view text);
+
+	Sink sink_;
+	bool separator_due_ = false;
+	std::size_t used_ = 0;
+	std::array<char, 1024> buffer_;
+};
+
+} // namespace pg_idem
