@@ -23,7 +23,7 @@ public:
 	void end_object();
 	void begin_array();
 	void end_array();
-	void key(std::string_view name); // then exactly one value
+	void key(std::string_view name);    // then exactly one value
 	void string(std::string_view text); // valid UTF-8
 	void number(const Number &number);
 	void boolean(bool value);
@@ -37,7 +37,9 @@ public:
 
 private:
 	void separate();
+	void put(char byte);
 	void put(std::string_view bytes);
+	void escaped(char byte);
 	void quoted(std::string_view text);
 
 	Sink sink_;

@@ -61,6 +61,7 @@ struct Scratch {
 
 // `currency` is used by minor_units(<field>) only. `out` may point into `in` and into `scratch`, and
 // lives as long as both. Null never gets here: the recipe handles it.
-Problem normalise(const Normaliser &normaliser, const Value &in, const Value &currency, Scratch &scratch, Value &out);
+Problem normalise(const Normaliser &normaliser, const Value &in, const Value &currency,
+                  Scratch &scratch, Value &out);
 
 } // namespace pg_idem

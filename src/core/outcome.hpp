@@ -28,9 +28,9 @@ enum class Action : std::uint8_t { Do, Verify, Answer, Wait, Stop };
 
 // The state of a row as stored; the letter is the one in idem.key.state.
 enum class State : char {
-	Open = 'o',      // an external claim, committed open, under a lease
-	Unknown = 'u',   // its owner said that the outcome is unknown
-	Released = 'r',  // known not to have happened: the next claim of the same request owns it
+	Open = 'o',     // an external claim, committed open, under a lease
+	Unknown = 'u',  // its owner said that the outcome is unknown
+	Released = 'r', // known not to have happened: the next claim of the same request owns it
 	Completed = 'c',
 	Failed = 'f',
 	Abandoned = 'a', // a person decided that it is not to be done
@@ -51,9 +51,9 @@ struct Decision {
 	Outcome outcome = Outcome::Claimed;
 	Action action = Action::Do;
 	bool retryable = false;
-	Micros retry_after = 0;  // meaningful when retryable
-	bool replaces = false;   // claimed: an expired row stands in the way and goes first
-	bool continues = false;  // claimed: a released row is taken up with the next attempt
+	Micros retry_after = 0; // meaningful when retryable
+	bool replaces = false;  // claimed: an expired row stands in the way and goes first
+	bool continues = false; // claimed: a released row is taken up with the next attempt
 };
 
 // No row: claimed. `retry_after` is the policy's setting.

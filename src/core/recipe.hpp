@@ -36,7 +36,8 @@ struct Recipe {
 	std::int32_t version = 1;
 	std::span<const KeyField> fields;
 	std::span<const Path> unchecked;
-	std::span<const Path> unbound; // key fields and unchecked fields together: not in the fingerprint
+	std::span<const Path>
+		unbound; // key fields and unchecked fields together: not in the fingerprint
 };
 
 // Reads `"exact"`, `"trim optional"`, `"minor_units(currency)"`. False: unknown or malformed.
@@ -49,7 +50,11 @@ public:
 	// The member at `path`; false when any segment is absent or its parent is no object.
 	virtual bool find(const Path &path, Value &value) const = 0;
 	// Writes `value` less the members at `excluded`, which are in canonical order and relative to it.
-	virtual void write(const Value &value, std::span<const Path> excluded, CanonicalWriter &writer) const = 0;
+	virtual void write(const Value &value, std::span<const Path> excluded,
+	                   CanonicalWriter &writer) const = 0;
+	// Whether the object `value` has no member left then. A member that has lost all its own members is
+	// still one.
+	virtual bool is_empty_without(const Value &value, std::span<const Path> excluded) const = 0;
 
 protected:
 	~Document() = default;
@@ -63,7 +68,8 @@ struct Fault {
 
 // The normalised subset that the key is made of, as the value of "args". Checks it on the way, so a
 // fault can leave a partial document behind in the writer.
-Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena, CanonicalWriter &writer);
+Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena,
+                   CanonicalWriter &writer);
 
 // The whole preimage of the key. `occurrence` is used by identity `occurrence` only.
 Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
