@@ -40,7 +40,9 @@ struct Recipe {
 		unbound; // key fields and unchecked fields together: not in the fingerprint
 };
 
-// Reads `"exact"`, `"trim optional"`, `"minor_units(currency)"`. False: unknown or malformed.
+// Reads `"exact"`, `"trim optional"`, `"minor_units(currency)"`, `"minor_units(2)"`, into the normaliser
+// and the flag `optional` of `field`; `"optional"` alone is `"exact optional"`. White space around it,
+// and around the argument, is tolerated. False: unknown or malformed, and `field` is as it was.
 bool parse_normaliser(std::string_view text, Arena &arena, KeyField &field);
 
 // A document that a request's arguments came in. PostgreSQL's is jsonb, a test's is text.

@@ -1,0 +1,214 @@
+#include "core/recipe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/white_space.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+constexpr std::string_view optional_word = "optional";
+constexpr int most_digits = 18;
+
+struct NamedKind {
+	std::string_view name;
+	NormaliserKind kind;
+};
+
+constexpr std::array plain_normalisers{
+	NamedKind{"exact", NormaliserKind::Exact},   NamedKind{"upper", NormaliserKind::Upper},
+	NamedKind{"lower", NormaliserKind::Lower},   NamedKind{"trim", NormaliserKind::Trim},
+	NamedKind{"number", NormaliserKind::Number},
+};
+
+// Takes ` optional`, or the word alone, off the end.
+bool take_optional(std::string_view &text) {
+	if (!text.ends_with(optional_word))
+		return false;
+	const std::string_view before = text.substr(0, text.size() - optional_word.size());
+	const std::string_view rest = trimmed(before);
+	if (rest.size() == before.size() && !before.empty())
+		return false;
+	text = rest;
+	return true;
+}
+
+// The argument of minor_units: a number of decimals, or the path of the currency's field.
+bool parse_unit(std::string_view text, Arena &arena, Normaliser &normaliser) {
+	const bool is_count =
+		std::all_of(text.begin(), text.end(), [](char byte) { return byte >= '0' && byte <= '9'; });
+	if (!is_count)
+		return parse_path(text, arena, normaliser.unit);
+
+	// One spelling for each count, since a frozen recipe is compared by its text.
+	if (text.empty() || text.size() > 2 || (text.size() > 1 && text.front() == '0'))
+		return false;
+	int count = 0;
+	for (const char digit : text)
+		count = count * 10 + (digit - '0');
+	normaliser.digits = static_cast<std::uint8_t>(count);
+	return count <= most_digits;
+}
+
+void write_value(const Value &value, const Document &arguments, CanonicalWriter &writer) {
+	switch (value.kind) {
+	case Kind::Null: writer.null(); break;
+	case Kind::Boolean: writer.boolean(value.boolean); break;
+	case Kind::Number: writer.number(value.number); break;
+	case Kind::String: writer.string(value.string); break;
+	case Kind::Array:
+	case Kind::Object: arguments.write(value, {}, writer); break;
+	}
+}
+
+// Finds a field's value, checks and normalises it. `present` is false for an optional field
+// that the arguments do not have.
+Problem read_field(const KeyField &field, const Document &arguments, Scratch &scratch, Value &value,
+                   bool &present) {
+	Value found;
+	present = arguments.find(field.path, found);
+	if (!present)
+		return field.optional ? Problem::None : Problem::Missing;
+	if (found.kind == Kind::Null) {
+		value = found;
+		return field.optional ? Problem::None : Problem::Null;
+	}
+	if (!field.optional && found.kind == Kind::String && is_blank(found.string))
+		return Problem::Blank;
+
+	Value currency;
+	if (field.normaliser.unit.depth > 0 && !arguments.find(field.normaliser.unit, currency))
+		currency.kind = Kind::Null;
+	return normalise(field.normaliser, found, currency, scratch, value);
+}
+
+// How many objects above the member two paths share.
+std::size_t shared_parents(const Path &a, const Path &b) {
+	const std::size_t most = std::min(a.depth, b.depth) - std::size_t{1};
+	std::size_t shared = 0;
+	while (shared < most && a.segments[shared] == b.segments[shared])
+		++shared;
+	return shared;
+}
+
+Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena,
+                   CanonicalWriter &writer) {
+	if (arguments.root().kind != Kind::Object)
+		return {Problem::ArgumentsNotObject, {}};
+
+	Scratch scratch; // its buffers need no initial value
+	scratch.arena = arena;
+	const Path *previous = nullptr;
+	std::size_t open = 0; // objects below the root
+	writer.begin_object();
+	for (const KeyField &field : recipe.fields) {
+		Value value;
+		bool present = false;
+		const Problem problem = read_field(field, arguments, scratch, value, present);
+		if (problem != Problem::None)
+			return {problem, field.name};
+		if (!present)
+			continue;
+
+		const std::size_t shared = previous == nullptr ? 0 : shared_parents(*previous, field.path);
+		for (; open > shared; --open)
+			writer.end_object();
+		for (; open + 1 < field.path.depth; ++open) {
+			writer.key(field.path.segments[open]);
+			writer.begin_object();
+		}
+		writer.key(field.path.segments[open]);
+		write_value(value, arguments, writer);
+		previous = &field.path;
+	}
+	for (; open > 0; --open)
+		writer.end_object();
+	writer.end_object();
+	return {};
+}
+
+} // namespace
+
+bool parse_normaliser(std::string_view text, Arena &arena, KeyField &field) {
+	std::string_view rest = trimmed(text);
+	const bool optional = take_optional(rest);
+	Normaliser normaliser;
+
+	if (const std::size_t open = rest.find('('); open != std::string_view::npos) {
+		if (rest.substr(0, open) != "minor_units" || !rest.ends_with(')'))
+			return false;
+		normaliser.kind = NormaliserKind::MinorUnits;
+		const std::string_view argument = rest.substr(open + 1, rest.size() - open - 2);
+		if (!parse_unit(trimmed(argument), arena, normaliser))
+			return false;
+	} else if (!rest.empty()) {
+		const auto *const known =
+			std::find_if(plain_normalisers.begin(), plain_normalisers.end(),
+		                 [rest](const NamedKind &named) { return named.name == rest; });
+		if (known == plain_normalisers.end())
+			return false;
+		normaliser.kind = known->kind;
+	} else if (!optional) {
+		return false;
+	}
+
+	field.normaliser = normaliser;
+	field.optional = optional;
+	return true;
+}
+
+Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena,
+                   CanonicalWriter &writer) {
+	if (recipe.identity == Identity::Fields)
+		return write_fields(recipe, arguments, arena, writer);
+	arguments.write(arguments.root(), recipe.unchecked, writer);
+	return {};
+}
+
+Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
+                     const Document &arguments, Arena &arena, CanonicalWriter &writer) {
+	writer.verbatim(recipe.operation);
+	if (recipe.identity == Identity::Occurrence) {
+		writer.verbatim(":occurrence:");
+		writer.begin_object();
+		writer.key("occurrence");
+		writer.string(occurrence);
+	} else {
+		std::array<char, 11> version; // -2147483648
+		const char *const end =
+			std::to_chars(version.data(), version.data() + version.size(), recipe.version).ptr;
+		writer.verbatim(":v");
+		writer.verbatim({version.data(), static_cast<std::size_t>(end - version.data())});
+		writer.verbatim(":");
+		writer.begin_object();
+		writer.key("args");
+		const Fault fault = write_intent(recipe, arguments, arena, writer);
+		if (fault.problem != Problem::None)
+			return fault;
+	}
+	writer.key("tenant");
+	writer.string(tenant);
+	writer.end_object();
+	return {};
+}
+
+bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWriter &writer) {
+	if (recipe.identity == Identity::Arguments)
+		return false;
+	const std::span<const Path> excluded =
+		recipe.identity == Identity::Fields ? recipe.unbound : recipe.unchecked;
+	const Value root = arguments.root();
+	if (root.kind == Kind::Object && arguments.is_empty_without(root, excluded))
+		return false;
+	arguments.write(root, excluded, writer);
+	return true;
+}
+
+bool is_blank(std::string_view text) {
+	return trimmed(text).empty();
+}
+
+} // namespace pg_idem

@@ -1,0 +1,16 @@
+// Unicode's White_Space property, on UTF-8.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace pg_idem {
+
+// The size of the white-space character that `text` starts with; 0 if it starts with none. A
+// zero-width space or a byte order mark is no white space to Unicode.
+std::size_t white_space_size(std::string_view text);
+
+// `text` less white space at both ends. Valid UTF-8 in, valid UTF-8 out.
+std::string_view trimmed(std::string_view text);
+
+} // namespace pg_idem
