@@ -69,3 +69,8 @@ folders := $(sort $(dir $(OBJS)))
 $(OBJS): | $(folders)
 $(folders):
 	mkdir -p $@
+
+# For the check that CMake compiles the same files.
+.PHONY: list-sources
+list-sources:
+	@printf '%s\n' $(sources)
