@@ -3,13 +3,10 @@
 
 server_log=
 
-# start_cluster [--bindir FOLDER] [SETTING=VALUE...]: sets PGHOST, PGUSER and PGDATABASE.
+# start_cluster [SETTING=VALUE...]: sets PGHOST, PGUSER and PGDATABASE, and $bindir.
+# shellcheck disable=SC2120
 start_cluster() {
 	bindir=$("$PG_CONFIG" --bindir)
-	if [ "${1:-}" = --bindir ]; then
-		bindir=$2
-		shift 2
-	fi
 	server_log=$scratch/server.log
 	as_server_user "$bindir/initdb" -D "$scratch/data" -U postgres -A trust -E UTF8 \
 		--locale=C.UTF-8 --no-sync >"$scratch/initdb.log" 2>&1 || {
