@@ -16,7 +16,7 @@ copy_project
 cp -r "$webhooks" "$copy/webhooks"
 give_to_server_user "$copy/webhooks"
 
-if ! as_server_user env PG_IDEM_WEBHOOKS="$copy/webhooks" make --no-print-directory -C "$copy" \
+if ! as_server_user env PG_IDEM_WEBHOOKS="$copy/webhooks" make -s --no-print-directory -C "$copy" \
 	installcheck REGRESS= ISOLATION= PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$(nproc)"; then
 	keep_output tap "$copy/tmp_check/log"
 	exit 1

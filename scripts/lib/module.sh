@@ -21,6 +21,6 @@ install_module() {
 need_module() {
 	need_packages "${server_packages[@]}" "$@"
 	say "building and installing the module"
-	build_module "$module_build" -s WERROR=1
+	build_module "$module_build" -s
 	install_module
 }
