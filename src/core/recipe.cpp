@@ -168,22 +168,13 @@ Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena
 	return {};
 }
 
-Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
-                     const Document &arguments, Arena &arena, CanonicalWriter &writer) {
-	writer.verbatim(recipe.operation);
+Fault write_key_document(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
+                         const Document &arguments, Arena &arena, CanonicalWriter &writer) {
+	writer.begin_object();
 	if (recipe.identity == Identity::Occurrence) {
-		writer.verbatim(":occurrence:");
-		writer.begin_object();
 		writer.key("occurrence");
 		writer.string(occurrence);
 	} else {
-		std::array<char, 11> version; // -2147483648
-		const char *const end =
-			std::to_chars(version.data(), version.data() + version.size(), recipe.version).ptr;
-		writer.verbatim(":v");
-		writer.verbatim({version.data(), static_cast<std::size_t>(end - version.data())});
-		writer.verbatim(":");
-		writer.begin_object();
 		writer.key("args");
 		const Fault fault = write_intent(recipe, arguments, arena, writer);
 		if (fault.problem != Problem::None)
@@ -193,6 +184,22 @@ Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_
 	writer.string(tenant);
 	writer.end_object();
 	return {};
+}
+
+Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
+                     const Document &arguments, Arena &arena, CanonicalWriter &writer) {
+	writer.verbatim(recipe.operation);
+	if (recipe.identity == Identity::Occurrence) {
+		writer.verbatim(":occurrence:");
+	} else {
+		std::array<char, 11> version; // -2147483648
+		const char *const end =
+			std::to_chars(version.data(), version.data() + version.size(), recipe.version).ptr;
+		writer.verbatim(":v");
+		writer.verbatim({version.data(), static_cast<std::size_t>(end - version.data())});
+		writer.verbatim(":");
+	}
+	return write_key_document(recipe, tenant, occurrence, arguments, arena, writer);
 }
 
 bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWriter &writer) {

@@ -36,8 +36,7 @@ struct Recipe {
 	std::int32_t version = 1;
 	std::span<const KeyField> fields;
 	std::span<const Path> unchecked;
-	std::span<const Path>
-		unbound; // key fields and unchecked fields together: not in the fingerprint
+	std::span<const Path> unbound; // key fields and unchecked fields: not in the fingerprint
 };
 
 // Reads `"exact"`, `"trim optional"`, `"minor_units(currency)"`, `"minor_units(2)"`, into the normaliser
@@ -72,6 +71,10 @@ struct Fault {
 // fault can leave a partial document behind in the writer.
 Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena,
                    CanonicalWriter &writer);
+
+// The document in the preimage: {"args": …, "tenant": …} or {"occurrence": …, "tenant": …}.
+Fault write_key_document(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
+                         const Document &arguments, Arena &arena, CanonicalWriter &writer);
 
 // The whole preimage of the key. `occurrence` is used by identity `occurrence` only.
 Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
