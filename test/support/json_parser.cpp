@@ -9,8 +9,8 @@ namespace pg_idem::test {
 
 namespace {
 
-// jsonb's own limit is the stack; this one keeps the recursion here off it.
-constexpr int deepest = 12000;
+// jsonb's limit is the server's stack; this one keeps those who walk the tree off theirs.
+constexpr std::size_t deepest = 12000;
 
 // numeric's limits: digits before the point, and decimals.
 constexpr std::int64_t most_integer_digits = 131072;
@@ -62,8 +62,7 @@ public:
 	explicit Parser(std::string_view text) : rest_(text) {}
 
 	bool document(JsonNode &node) {
-		skip_space();
-		if (!value(node, 0))
+		if (!value(node))
 			return false;
 		skip_space();
 		return rest_.empty();
@@ -81,14 +80,70 @@ private:
 		return true;
 	}
 
-	// Writes into the node that its parent holds: a node on the stack of each level would be too much
-	// for deep documents.
-	bool value(JsonNode &node, int depth) {
-		if (depth > deepest || rest_.empty())
+	// Without recursion, so that deep documents need no stack, sanitizers or not. A container's vector
+	// does not grow while one of its members is read, so pointers into it hold that long.
+	bool value(JsonNode &root) {
+		std::vector<JsonNode *> open;
+		for (JsonNode *node = &root; node != nullptr;) {
+			skip_space();
+			if (rest_.starts_with('[') || rest_.starts_with('{')) {
+				node->kind = rest_.front() == '[' ? Kind::Array : Kind::Object;
+				rest_.remove_prefix(1);
+				if (open.size() > deepest)
+					return false;
+				open.push_back(node);
+				skip_space();
+				if (!rest_.starts_with(closing(*node))) {
+					if (!next_member(*node, node))
+						return false;
+					continue;
+				}
+			} else if (!scalar(*node)) {
+				return false;
+			}
+			if (!after_value(open, node))
+				return false;
+		}
+		return true;
+	}
+
+	static char closing(const JsonNode &container) {
+		return container.kind == Kind::Array ? ']' : '}';
+	}
+
+	// Closes the containers that end here. `next` is the value that follows, if one has to.
+	bool after_value(std::vector<JsonNode *> &open, JsonNode *&next) {
+		for (next = nullptr; !open.empty(); open.pop_back()) {
+			JsonNode &container = *open.back();
+			skip_space();
+			if (take(","))
+				return next_member(container, next);
+			if (!rest_.starts_with(closing(container)))
+				return false;
+			rest_.remove_prefix(1);
+			sort_members(container);
+		}
+		return true;
+	}
+
+	bool next_member(JsonNode &container, JsonNode *&next) {
+		if (container.kind == Kind::Array) {
+			next = &container.elements.emplace_back();
+			return true;
+		}
+		JsonMember &member = container.members.emplace_back();
+		next = &member.value;
+		skip_space();
+		if (!rest_.starts_with('"') || !string(member.name))
+			return false;
+		skip_space();
+		return take(":");
+	}
+
+	bool scalar(JsonNode &node) {
+		if (rest_.empty())
 			return false;
 		switch (rest_.front()) {
-		case '{': return object(node, depth);
-		case '[': return array(node, depth);
 		case '"': node.kind = Kind::String; return string(node.string);
 		case 't': return literal(node, "true", Kind::Boolean, true);
 		case 'f': return literal(node, "false", Kind::Boolean, false);
@@ -101,44 +156,6 @@ private:
 		node.kind = kind;
 		node.boolean = boolean;
 		return take(word);
-	}
-
-	bool array(JsonNode &node, int depth) {
-		node.kind = Kind::Array;
-		take("[");
-		skip_space();
-		if (take("]"))
-			return true;
-		do {
-			skip_space();
-			if (!value(node.elements.emplace_back(), depth + 1))
-				return false;
-			skip_space();
-		} while (take(","));
-		return take("]");
-	}
-
-	bool object(JsonNode &node, int depth) {
-		node.kind = Kind::Object;
-		take("{");
-		skip_space();
-		if (take("}"))
-			return true;
-		do {
-			JsonMember &member = node.members.emplace_back();
-			skip_space();
-			if (!rest_.starts_with('"') || !string(member.name))
-				return false;
-			skip_space();
-			if (!take(":"))
-				return false;
-			skip_space();
-			if (!value(member.value, depth + 1))
-				return false;
-			skip_space();
-		} while (take(","));
-		sort_members(node);
-		return take("}");
 	}
 
 	bool string(std::string &out) {
