@@ -1,40 +1,81 @@
 #include "core/canonical.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <cstring>
+
+#include "core/number_digits.hpp"
 
 namespace pg_idem {
 
 namespace {
 
-// Integers of up to this weight fit 64 bits, sign apart.
-constexpr std::int32_t most_integer_weight = 3;
-constexpr std::size_t most_integer_size = 17;
-
 constexpr std::uint64_t every_byte(std::uint8_t value) {
 	return value * std::uint64_t{0x0101010101010101};
-}
-
-// Not zero if and only if a byte of the word is zero.
-constexpr std::uint64_t zero_bytes(std::uint64_t word) {
-	return (word - every_byte(0x01)) & ~word & every_byte(0x80);
 }
 
 constexpr bool must_escape(char byte) {
 	return static_cast<unsigned char>(byte) < 0x20 || byte == '"' || byte == '\\';
 }
 
+// Whether any byte of the word must be escaped. In a byte below 0x80 the top bit of each difference
+// says that it borrowed: that the byte was a quote, a backslash, below 0x20. A borrow that spills into
+// the next byte comes from a byte that counts already.
+constexpr bool any_must_escape(std::uint64_t word) {
+	const std::uint64_t borrowed = ((word ^ every_byte('"')) - every_byte(1)) |
+	                               ((word ^ every_byte('\\')) - every_byte(1)) |
+	                               (word - every_byte(0x20));
+	return (borrowed & ~word & every_byte(0x80)) != 0;
+}
+
+template <typename Word>
+Word load(const char *bytes) {
+	Word word;
+	std::memcpy(&word, bytes, sizeof word);
+	return word;
+}
+
+// Copies text that needs no escape, which nearly all text does not. False: it does, and what was
+// written to `out`, which has room for all of it, is void.
+bool copy_clean(char *out, std::string_view text) {
+	const char *const bytes = text.data();
+	const std::size_t size = text.size();
+	constexpr std::size_t whole = sizeof(std::uint64_t);
+	constexpr std::size_t half = sizeof(std::uint32_t);
+	const auto copy_word = [=](std::size_t at) {
+		const auto word = load<std::uint64_t>(bytes + at);
+		std::memcpy(out + at, &word, whole);
+		return !any_must_escape(word);
+	};
+
+	// The last word overlaps the one before it.
+	if (size >= whole) {
+		for (std::size_t at = 0; at + whole < size; at += whole) {
+			if (!copy_word(at))
+				return false;
+		}
+		return copy_word(size - whole);
+	}
+	if (size >= half) {
+		const auto first = load<std::uint32_t>(bytes);
+		const auto last = load<std::uint32_t>(bytes + size - half);
+		std::memcpy(out, &first, half);
+		std::memcpy(out + size - half, &last, half);
+		return !any_must_escape(std::uint64_t{first} << 32 | last);
+	}
+	for (std::size_t i = 0; i < size; ++i) {
+		if (must_escape(bytes[i]))
+			return false;
+		out[i] = bytes[i];
+	}
+	return true;
+}
+
 // How many bytes at the start need no escape.
 std::size_t clean_length(std::string_view text) {
 	std::size_t i = 0;
-	for (; i + sizeof(std::uint64_t) <= text.size(); i += sizeof(std::uint64_t)) {
-		std::uint64_t word;
-		std::memcpy(&word, text.data() + i, sizeof word);
-		if ((zero_bytes(word ^ every_byte('"')) | zero_bytes(word ^ every_byte('\\')) |
-		     zero_bytes(word & every_byte(0xE0))) != 0)
-			break;
-	}
+	while (i + sizeof(std::uint64_t) <= text.size() &&
+	       !any_must_escape(load<std::uint64_t>(text.data() + i)))
+		i += sizeof(std::uint64_t);
 	while (i < text.size() && !must_escape(text[i]))
 		++i;
 	return i;
@@ -100,6 +141,18 @@ void CanonicalWriter::escaped(char byte) {
 }
 
 void CanonicalWriter::quoted(std::string_view text) {
+	constexpr std::size_t quotes = 2;
+	if (const std::size_t room = buffer_.size() - used_;
+	    room >= quotes && text.size() <= room - quotes) {
+		char *const out = buffer_.data() + used_;
+		if (copy_clean(out + 1, text)) {
+			out[0] = '"';
+			out[text.size() + 1] = '"';
+			used_ += text.size() + quotes;
+			return;
+		}
+	}
+
 	put('"');
 	for (;;) {
 		const std::size_t clean = clean_length(text);
@@ -148,26 +201,17 @@ void CanonicalWriter::string(std::string_view text) {
 
 void CanonicalWriter::number(const Number &number) {
 	separate();
-	if (number.weight < 0 || number.weight > most_integer_weight ||
-	    number.group_count > number.weight + 1) {
-		const auto pass = [](void *state, const char *bytes, std::size_t count) {
-			static_cast<CanonicalWriter *>(state)->put(std::string_view(bytes, count));
-		};
-		write_number(number, Sink{pass, this});
+	if (is_plain(number)) {
+		if (buffer_.size() - used_ < most_plain_size)
+			flush();
+		char *const begin = buffer_.data() + used_;
+		used_ += static_cast<std::size_t>(put_plain(begin, number) - begin);
 		return;
 	}
-
-	// The usual integer: it has no digits after the point and few before it.
-	std::int64_t value = 0;
-	for (std::int32_t i = 0; i <= number.weight; ++i)
-		value = value * 10000 + (i < number.group_count ? number.groups[i] : 0);
-	if (number.negative)
-		value = -value;
-	if (buffer_.size() - used_ < most_integer_size)
-		flush();
-	char *const begin = buffer_.data() + used_;
-	const char *const end = std::to_chars(begin, begin + most_integer_size, value).ptr;
-	used_ += static_cast<std::size_t>(end - begin);
+	const auto pass = [](void *state, const char *bytes, std::size_t count) {
+		static_cast<CanonicalWriter *>(state)->put(std::string_view(bytes, count));
+	};
+	write_number(number, Sink{pass, this});
 }
 
 void CanonicalWriter::boolean(bool value) {

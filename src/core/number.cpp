@@ -114,6 +114,28 @@ Digits digits_of(const Number &number) {
 	return digits;
 }
 
+char *put_plain(char *out, const Number &number) {
+	if (number.negative)
+		*out++ = '-';
+	std::int64_t integer = 0;
+	std::int32_t i = 0;
+	for (; i <= number.weight; ++i)
+		integer = integer * 10000 + (i < number.group_count ? number.groups[i] : 0);
+	out = std::to_chars(out, out + most_plain_groups * digits_per_group, integer).ptr;
+
+	std::int32_t end = number.group_count;
+	while (end > i && number.groups[end - 1] == 0)
+		--end;
+	if (i >= end)
+		return out;
+	*out++ = '.';
+	for (; i < end; ++i, out += digits_per_group)
+		put_group(out, number.groups[i]);
+	while (out[-1] == '0')
+		--out;
+	return out;
+}
+
 void write_number(const Number &number, const Sink &sink) {
 	const Digits digits = digits_of(number);
 	if (digits.count == 0) {
