@@ -9,13 +9,11 @@ need_packages "${module_packages[@]}" clang-format-14 shellcheck cmake pkg-confi
 	libbenchmark-dev python3
 cd "$project"
 
-cpp_files() {
-	find src test bench -type f \( -name '*.cpp' -o -name '*.hpp' \) 2>/dev/null | sort
-}
-
 layout_of_cpp_files() {
-	cpp_files | grep -q . || die "no C++ file found"
-	cpp_files | xargs clang-format-14 --dry-run -Werror
+	local files
+	mapfile -t files < <(find src test bench -type f \( -name '*.cpp' -o -name '*.hpp' \) | sort)
+	[ ${#files[@]} -gt 0 ] || die "no C++ file found"
+	clang-format-14 --dry-run -Werror "${files[@]}"
 }
 
 shell_scripts_are_clean() {

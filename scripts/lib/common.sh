@@ -9,7 +9,9 @@ project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$project/build
 pg_major=15
 export PG_CONFIG=${PG_CONFIG:-/usr/lib/postgresql/$pg_major/bin/pg_config}
-export LC_ALL=C.UTF-8
+# Clusters take the encoding of their databases from here. PostgreSQL's test library unsets LC_ALL.
+unset "${!LC_@}" LANGUAGE
+export LANG=C.UTF-8 LC_ALL=C.UTF-8
 
 # The caller's connection settings would lead the clients to the caller's own server.
 for name in "${!PG@}"; do

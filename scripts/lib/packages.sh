@@ -25,7 +25,7 @@ need_packages() {
 	say "installing ${missing[*]}"
 	as_root apt-get update -qq
 	without_new_cluster as_root env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y -qq --no-install-recommends "${missing[@]}"
+		apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
 }
 
 # A server package that is installed for the first time creates a cluster and starts it, on a port
