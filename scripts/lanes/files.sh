@@ -105,7 +105,7 @@ for check in "${checks[@]}"; do
 		passed=$((passed + 1))
 	else
 		echo "FAILED  ${check//_/ }"
-		printf '%s\n' "$output" | head -n 60 | sed 's/^/        /'
+		sed -n '1,60s/^/        /p' <<<"$output"
 		failed=$((failed + 1))
 	fi
 done
