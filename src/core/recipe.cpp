@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <system_error>
 
 #include "core/white_space.hpp"
 
@@ -36,21 +37,19 @@ bool take_optional(std::string_view &text) {
 	return true;
 }
 
-// The argument of minor_units: a number of decimals, or the path of the currency's field.
+// The argument of minor_units: a number of decimals, or the path of the currency's field. What looks
+// like a number is never taken for a path: a field of that name is to be quoted.
 bool parse_unit(std::string_view text, Arena &arena, Normaliser &normaliser) {
-	const bool is_count =
-		std::all_of(text.begin(), text.end(), [](char byte) { return byte >= '0' && byte <= '9'; });
-	if (!is_count)
+	if (text.find_first_not_of("0123456789+-.") != std::string_view::npos)
 		return parse_path(text, arena, normaliser.unit);
 
 	// One spelling for each count, since a frozen recipe is compared by its text.
-	if (text.empty() || text.size() > 2 || (text.size() > 1 && text.front() == '0'))
+	if (text.size() > 1 && text.front() == '0')
 		return false;
-	int count = 0;
-	for (const char digit : text)
-		count = count * 10 + (digit - '0');
-	normaliser.digits = static_cast<std::uint8_t>(count);
-	return count <= most_digits;
+	const auto [end, error] =
+		std::from_chars(text.data(), text.data() + text.size(), normaliser.digits);
+	return error == std::errc() && end == text.data() + text.size() &&
+	       normaliser.digits <= most_digits;
 }
 
 void write_value(const Value &value, const Document &arguments, CanonicalWriter &writer) {
