@@ -250,7 +250,6 @@ CREATE FUNCTION idem_define(
 	max_response_bytes integer DEFAULT NULL
 ) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-<<fn>>
 DECLARE
 	old idem.operation;
 	new idem.operation;
@@ -268,7 +267,7 @@ BEGIN
 	-- Serialises definitions against each other; claims read policies without this lock.
 	LOCK TABLE idem.operation IN SHARE ROW EXCLUSIVE MODE;
 	SELECT o.* INTO old FROM idem.operation o
-		WHERE o.operation = fn.operation AND (fn.version IS NULL OR o.version = fn.version)
+		WHERE o.operation = idem_define.operation AND (idem_define.version IS NULL OR o.version = idem_define.version)
 		ORDER BY o.version DESC LIMIT 1;
 
 	new.id := coalesce(old.id, 0);
@@ -345,13 +344,12 @@ COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, 
 
 CREATE FUNCTION idem_drop_operation(operation text, version integer DEFAULT NULL) RETURNS integer
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-<<fn>>
 DECLARE
 	dropped integer;
 BEGIN
 	LOCK TABLE idem.operation IN SHARE ROW EXCLUSIVE MODE;
 	DELETE FROM idem.operation o
-		WHERE o.operation = fn.operation AND (fn.version IS NULL OR o.version = fn.version);
+		WHERE o.operation = idem_drop_operation.operation AND (idem_drop_operation.version IS NULL OR o.version = idem_drop_operation.version);
 	GET DIAGNOSTICS dropped = ROW_COUNT;
 	IF dropped = 0 THEN
 		RAISE EXCEPTION 'operation "%" is not defined', operation USING ERRCODE = 'ID001',
@@ -479,7 +477,8 @@ COMMENT ON FUNCTION idem_lookup(text, text, jsonb, text, integer) IS
 ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION idem_expire(max_rows integer DEFAULT 1000) RETURNS integer
-	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000 AS 'MODULE_PATHNAME', 'pg_idem_expire';
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000 SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'pg_idem_expire';
 COMMENT ON FUNCTION idem_expire(integer) IS
 	'deletes up to max_rows finished keys past their life, never an effect row; returns how many';
 

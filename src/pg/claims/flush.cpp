@@ -1,0 +1,203 @@
+#include "pg/claims/flush.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "replication/syncrep.h"
+#include "storage/lock.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+}
+
+#include "core/key_text.hpp"
+#include "pg/claims/pending.hpp"
+#include "pg/claims/repeat.hpp"
+#include "pg/errors.hpp"
+#include "pg/storage/key_lock.hpp"
+#include "pg/storage/ledger.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+bool committing = false;       // the claims were written: no more of them in this transaction
+bool first_in_line = false;    // a callback of ours was put in front in this transaction
+bool external_written = false; // an early flush wrote an external claim
+std::size_t flush_threshold = 0;
+
+// More locks than this, and a few hundred such transactions would fill the shared lock table.
+std::size_t lock_cap() {
+	return static_cast<std::size_t>(Min(64, max_locks_per_xact));
+}
+
+Row row_of(const Claim &claim) {
+	Row row;
+	row.key = claim.key;
+	row.policy = claim.policy->id;
+	row.tenant = claim.tenant;
+	row.has_fingerprint = claim.fingerprint.present;
+	row.fingerprint = claim.fingerprint.digest;
+	row.state = claim.state();
+	row.claimed_at = claim.claimed_at;
+	row.leased = claim.policy->external;
+	if (row.leased) {
+		row.lease_end = claim.lease_end;
+		row.has_fence = true;
+		row.fence = claim.fence;
+		row.attempt = claim.attempt;
+	}
+	row.finished = is_finished(row.state);
+	if (row.finished) {
+		row.completed_at = claim.last->at;
+		row.effect_ref = claim.last->effect_ref;
+		row.response = claim.last->response;
+		row.response_omitted = claim.last->response_omitted;
+	}
+	return row;
+}
+
+// Whether the claim's final state is a row that is not there yet.
+bool needs_row(const Claim &claim) {
+	return !claim.stored && claim.state() != State::Released;
+}
+
+void refuse_open_claim(const Claim &claim) {
+	const auto suffix = key_suffix(claim.key);
+	ereport(ERROR,
+	        (errcode(errcode_claim_left_open),
+	         errmsg("claim of key \"%.*s%.*s\" was left open", static_cast<int>(claim.policy->prefix.size()),
+	                claim.policy->prefix.data(), static_cast<int>(suffix.size()), suffix.data()),
+	         errdetail("Operation \"%.*s\" has a local effect, which is recorded in the transaction that claims it.",
+	                   static_cast<int>(claim.policy->recipe.operation.size()), claim.policy->recipe.operation.data()),
+	         errhint("Call idem_complete, idem_fail or idem_release before the transaction ends.")));
+}
+
+// An external claim must outlive a crash and a failover before the call goes out, whatever the session
+// has set. ForceSyncCommit alone waits for the local disk only.
+void commit_synchronously() {
+	ForceSyncCommit();
+	if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
+		(void) set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
+		                         false);
+}
+
+void write_all_claims() {
+	bool any = false, external = external_written;
+	for (Claim *claim = first_claim(); claim != nullptr; claim = claim->next) {
+		if (claim->open() && !claim->policy->external)
+			refuse_open_claim(*claim);
+		external = external || (claim->policy->external && claim->open());
+		any = any || needs_row(*claim);
+	}
+	if (external)
+		commit_synchronously();
+	if (!any)
+		return;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	const Ledger ledger = open_ledger();
+	for (Claim *claim = first_claim(); claim != nullptr; claim = claim->next)
+		if (needs_row(*claim))
+			insert_row(ledger, row_of(*claim));
+	close_ledger(ledger);
+	PopActiveSnapshot();
+}
+
+// Writes what is settled in the current sub-transaction and gives the locks back: the uncommitted row
+// guards the key as well. What an outer level has a part in must stay, since its locks do.
+void write_some_claims() {
+	if (claim_count() < Max(flush_threshold, lock_cap()))
+		return;
+	const Ledger ledger = open_ledger();
+	bool written = false;
+	for (Claim *claim = first_claim(); claim != nullptr;) {
+		Claim *next = claim->next;
+		const bool final = is_finished(claim->state()) || (claim->policy->external && claim->open());
+		if (final && needs_row(*claim) && is_of_current_subxact(*claim)) {
+			insert_row(ledger, row_of(*claim));
+			written = true;
+			external_written = external_written || claim->policy->external;
+			if (claim->locked)
+				unlock_key(claim->key);
+			remove_claim(*claim);
+		}
+		claim = next;
+	}
+	close_ledger(ledger);
+	if (written)
+		CommandCounterIncrement(); // this transaction has to see the rows from now on
+	// Those that had to stay are not looked at again with every claim.
+	flush_threshold = claim_count() + lock_cap();
+}
+
+void end_of_transaction() {
+	forget_claims();
+	ledger_xact_ended();
+	committing = false;
+	first_in_line = false;
+	external_written = false;
+	flush_threshold = 0;
+}
+
+void on_transaction_event(XactEvent event, void *) {
+	switch (event) {
+	case XACT_EVENT_PRE_COMMIT:
+	case XACT_EVENT_PRE_PREPARE:
+		// Both registrations come by; the first one writes.
+		if (committing)
+			break;
+		committing = true;
+		forget_repeat();
+		if (claim_count() > 0 || external_written)
+			write_all_claims();
+		break;
+	case XACT_EVENT_COMMIT:
+	case XACT_EVENT_PREPARE:
+	case XACT_EVENT_ABORT:
+	case XACT_EVENT_PARALLEL_COMMIT:
+	case XACT_EVENT_PARALLEL_ABORT:
+		abandon_repeat();
+		end_of_transaction();
+		break;
+	case XACT_EVENT_PARALLEL_PRE_COMMIT: break;
+	}
+}
+
+void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTransactionId parent, void *) {
+	switch (event) {
+	case SUBXACT_EVENT_COMMIT_SUB:
+		claims_subxact_committed(subxact, parent);
+		ledger_subxact_committed(subxact, parent);
+		break;
+	case SUBXACT_EVENT_ABORT_SUB:
+		claims_subxact_aborted(subxact);
+		ledger_subxact_aborted(subxact);
+		break;
+	case SUBXACT_EVENT_START_SUB:
+	case SUBXACT_EVENT_PRE_COMMIT_SUB: break;
+	}
+}
+
+} // namespace
+
+void begin_claiming() {
+	if (committing)
+		ereport(ERROR, (errcode(errcode_claim_in_commit),
+		                errmsg("cannot claim or finish a key while the transaction is committing"),
+		                errdetail("The claims of this transaction were recorded already.")));
+	if (!first_in_line) {
+		// Callbacks run last-registered first. The registration made at load stays where it is: should
+		// this be called from another module's callback, the list is being walked, and a single
+		// registration that moved to its front would be passed by.
+		UnregisterXactCallback(on_transaction_event, &first_in_line);
+		RegisterXactCallback(on_transaction_event, &first_in_line);
+		first_in_line = true;
+	}
+	write_some_claims();
+}
+
+void watch_transactions() {
+	RegisterXactCallback(on_transaction_event, nullptr);
+	RegisterSubXactCallback(on_subtransaction_event, nullptr);
+}
+
+} // namespace pg_idem

@@ -1,0 +1,187 @@
+#include "pg/claims/pending.hpp"
+
+extern "C" {
+#include "access/xact.h"
+#include "utils/memutils.h"
+}
+
+namespace pg_idem {
+
+namespace {
+
+constexpr std::size_t bucket_count = 256; // a power of two
+
+struct Link {
+	Claim claim;
+	Link *next_in_bucket;
+};
+
+struct List {
+	Claim *first;
+	Claim *last;
+	std::size_t count;
+	std::size_t finished;
+	Link *buckets[bucket_count];
+};
+
+List list;
+
+// A key is a digest, so any byte of it is a hash.
+Link *&bucket_of(const Digest128 &key) {
+	return list.buckets[key[0] & (bucket_count - 1)];
+}
+
+bool finished(const Claim &claim) {
+	return is_finished(claim.state());
+}
+
+std::string_view copy_text(std::string_view text) {
+	if (text.data() == nullptr)
+		return text;
+	auto *bytes = static_cast<char *>(MemoryContextAlloc(TopTransactionContext, text.size() + 1));
+	memcpy(bytes, text.data(), text.size());
+	return {bytes, text.size()};
+}
+
+Jsonb *copy_jsonb(Jsonb *jsonb) {
+	if (jsonb == nullptr)
+		return nullptr;
+	const Size size = VARSIZE(jsonb);
+	auto *copied = static_cast<Jsonb *>(MemoryContextAllocHuge(TopTransactionContext, size));
+	memcpy(copied, jsonb, size);
+	return copied;
+}
+
+void free_change(Change *change) {
+	if (change->effect_ref.data() != nullptr)
+		pfree(const_cast<char *>(change->effect_ref.data()));
+	if (change->response != nullptr)
+		pfree(change->response);
+	pfree(change);
+}
+
+} // namespace
+
+Claim *find_claim(const Digest128 &key) {
+	for (Link *link = bucket_of(key); link != nullptr; link = link->next_in_bucket)
+		if (link->claim.key == key)
+			return &link->claim;
+	return nullptr;
+}
+
+Claim *first_claim() {
+	return list.first;
+}
+
+std::size_t claim_count() {
+	return list.count;
+}
+
+std::size_t finished_claim_count() {
+	return list.finished;
+}
+
+Claim &add_claim(const NewClaim &fresh) {
+	const Request &request = *fresh.request;
+	auto *link = static_cast<Link *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Link)));
+	Claim &claim = link->claim;
+	claim.key = request.key;
+	claim.policy = request.policy;
+	claim.tenant = copy_text(request.call.tenant);
+	claim.fingerprint = request.fingerprint;
+	claim.claimed_at = fresh.claimed_at;
+	claim.lease_end = fresh.lease_end;
+	claim.fence = fresh.fence;
+	claim.attempt = fresh.attempt;
+	claim.stored = fresh.stored;
+	claim.locked = fresh.locked;
+	claim.subxact = GetCurrentSubTransactionId();
+	claim.previous = list.last;
+	if (list.last != nullptr)
+		list.last->next = &claim;
+	else
+		list.first = &claim;
+	list.last = &claim;
+	++list.count;
+	Link *&bucket = bucket_of(claim.key);
+	link->next_in_bucket = bucket;
+	bucket = link;
+	return claim;
+}
+
+void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref, Jsonb *response,
+                  bool response_omitted) {
+	auto *change = static_cast<Change *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Change)));
+	change->state = state;
+	change->at = at;
+	change->effect_ref = copy_text(effect_ref);
+	change->response = copy_jsonb(response);
+	change->response_omitted = response_omitted;
+	change->subxact = GetCurrentSubTransactionId();
+	change->former = claim.last;
+	list.finished -= finished(claim);
+	claim.last = change;
+	list.finished += finished(claim);
+}
+
+void remove_claim(Claim &claim) {
+	list.finished -= finished(claim);
+	for (Change *change = claim.last; change != nullptr;) {
+		Change *former = change->former;
+		free_change(change);
+		change = former;
+	}
+	(claim.previous != nullptr ? claim.previous->next : list.first) = claim.next;
+	(claim.next != nullptr ? claim.next->previous : list.last) = claim.previous;
+	--list.count;
+	Link **at = &bucket_of(claim.key);
+	while (&(*at)->claim != &claim)
+		at = &(*at)->next_in_bucket;
+	Link *link = *at;
+	*at = link->next_in_bucket;
+	pfree(const_cast<char *>(claim.tenant.data()));
+	pfree(link);
+}
+
+bool is_of_current_subxact(const Claim &claim) {
+	const SubTransactionId current = GetCurrentSubTransactionId();
+	if (claim.subxact != current)
+		return false;
+	for (const Change *change = claim.last; change != nullptr; change = change->former)
+		if (change->subxact != current)
+			return false;
+	return true;
+}
+
+void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent) {
+	for (Claim *claim = list.first; claim != nullptr; claim = claim->next) {
+		if (claim->subxact == subxact)
+			claim->subxact = parent;
+		for (Change *change = claim->last; change != nullptr && change->subxact == subxact; change = change->former)
+			change->subxact = parent;
+	}
+}
+
+void claims_subxact_aborted(SubTransactionId subxact) {
+	for (Claim *claim = list.first; claim != nullptr;) {
+		Claim *next = claim->next;
+		if (claim->subxact == subxact) {
+			remove_claim(*claim); // its lock goes with the sub-transaction
+		} else {
+			list.finished -= finished(*claim);
+			while (claim->last != nullptr && claim->last->subxact == subxact) {
+				Change *undone = claim->last;
+				claim->last = undone->former;
+				free_change(undone);
+			}
+			list.finished += finished(*claim);
+		}
+		claim = next;
+	}
+}
+
+void forget_claims() {
+	list = {};
+}
+
+} // namespace pg_idem

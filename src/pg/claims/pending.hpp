@@ -1,0 +1,92 @@
+// The claims of this transaction, kept in memory until it commits.
+//
+// Nothing is written when a key is claimed. Each entry holds the claim and what has become of it
+// since, as a stack of changes that sub-transactions can take back; the row is written once, in its
+// final state, just before commit (flush.hpp).
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+#include "utils/jsonb.h"
+}
+
+#include <string_view>
+
+#include "core/digest.hpp"
+#include "core/outcome.hpp"
+#include "pg/claims/request.hpp"
+#include "pg/policy/policy.hpp"
+
+namespace pg_idem {
+
+// What became of a claim, and in which sub-transaction.
+struct Change {
+	State state;
+	Micros at;
+	std::string_view effect_ref; // NULL data: none
+	Jsonb *response;             // detoasted copy, or NULL
+	bool response_omitted;
+	SubTransactionId subxact;
+	Change *former;
+};
+
+// A claim that this transaction owns. Texts and policy live until the end of the transaction.
+struct Claim {
+	Digest128 key;
+	const Policy *policy;
+	std::string_view tenant;
+	Fingerprint fingerprint;
+	Micros claimed_at;
+	Micros lease_end;   // external effects only
+	int64 fence;
+	int32 attempt;
+	bool stored;        // external: the row is there already, an earlier attempt's that was taken up
+	bool locked;        // this entry took the key's lock, in `subxact`
+	SubTransactionId subxact;
+	Change *last;       // NULL: open
+	Claim *next;        // in order of claiming
+	Claim *previous;
+
+	bool open() const { return last == nullptr || last->state == State::Open; }
+	State state() const { return last == nullptr ? State::Open : last->state; }
+};
+
+struct NewClaim {
+	const Request *request;
+	Micros claimed_at;
+	Micros lease_end;
+	int64 fence;
+	int32 attempt;
+	bool stored;
+	bool locked;
+};
+
+// The entry of a key, released ones included; NULL when this transaction has not claimed it.
+Claim *find_claim(const Digest128 &key);
+Claim *first_claim();
+std::size_t claim_count();
+
+// How many of them are finished: what an early flush could write.
+std::size_t finished_claim_count();
+
+// Copies what it needs. The claim belongs to the current sub-transaction.
+Claim &add_claim(const NewClaim &claim);
+
+// Records a change in the current sub-transaction, with copies of texts and response.
+void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref, Jsonb *response,
+                  bool response_omitted);
+
+// Forgets an entry. Its lock, if any, is the caller's to release.
+void remove_claim(Claim &claim);
+
+// Whether claim and every change of it were made in the current sub-transaction, so that undoing it
+// undoes them all.
+bool is_of_current_subxact(const Claim &claim);
+
+void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent);
+void claims_subxact_aborted(SubTransactionId subxact);
+
+// Forgets everything, without freeing it: the transaction's memory goes with the transaction.
+void forget_claims();
+
+} // namespace pg_idem

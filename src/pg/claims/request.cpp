@@ -1,0 +1,183 @@
+#include "pg/claims/request.hpp"
+
+extern "C" {
+#include "utils/builtins.h"
+}
+
+#include "core/canonical.hpp"
+#include "pg/errors.hpp"
+#include "pg/jsonb/jsonb_document.hpp"
+#include "pg/jsonb/text_sink.hpp"
+#include "pg/policy/definition.hpp"
+#include "pg/sha256.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+// A tenant is stored with each key, so it has a bound; an occurrence is only hashed.
+constexpr std::size_t max_tenant_bytes = 255;
+
+const char *describe(Problem problem) {
+	switch (problem) {
+	case Problem::None: break;
+	case Problem::Missing: return "is missing";
+	case Problem::Null: return "is null";
+	case Problem::Blank: return "is blank";
+	case Problem::NotString: return "is not a string";
+	case Problem::NotNumber: return "is not a number or a decimal string";
+	case Problem::TooManyDecimals: return "has more decimals than its currency";
+	case Problem::NumberTooLong: return "has too many digits";
+	case Problem::UnknownCurrency: return "has an unknown currency";
+	case Problem::CurrencyMissing: return "has no currency";
+	case Problem::ArgumentsNotObject: return "is not an object";
+	}
+	return "is not acceptable";
+}
+
+Refusal refuse_fault(const Fault &fault) {
+	if (fault.problem == Problem::ArgumentsNotObject)
+		return {ERRCODE_INVALID_PARAMETER_VALUE, "arguments are not a JSON object",
+		        "This operation is identified by fields of its arguments."};
+	const bool absent = fault.problem == Problem::Missing || fault.problem == Problem::Null;
+	const char *hint = nullptr;
+	if (absent)
+		hint = "Without it, two different intents would share a key. A field that may be absent is declared \"optional\" in key_fields.";
+	else if (fault.problem == Problem::TooManyDecimals)
+		hint = "Amounts are never rounded. Pass no more decimals than ISO 4217 gives the currency.";
+	else if (fault.problem == Problem::UnknownCurrency)
+		hint = "Currencies are ISO 4217 alphabetic codes; minor_units(<digits>) takes any other unit.";
+	return {absent ? errcode_missing_key_field : errcode_invalid_key_field,
+	        psprintf("key field \"%.*s\" %s", static_cast<int>(fault.field.size()), fault.field.data(),
+	                 describe(fault.problem)),
+	        hint};
+}
+
+Refusal check_call(const Call &call) {
+	const Refusal tenant = check_tenant(call.tenant);
+	if (tenant.message != nullptr)
+		return tenant;
+	if (call.operation.data() == nullptr)
+		return {ERRCODE_NULL_VALUE_NOT_ALLOWED, "operation is NULL", nullptr};
+	if (call.arguments == nullptr)
+		return {ERRCODE_NULL_VALUE_NOT_ALLOWED, "arguments are NULL", "Pass '{}' for an operation without arguments."};
+	if (call.has_version && call.version < 1)
+		return {ERRCODE_INVALID_PARAMETER_VALUE, "version is not positive", nullptr};
+	return {};
+}
+
+Refusal check_occurrence(const Policy &policy, std::string_view occurrence) {
+	const bool given = occurrence.data() != nullptr;
+	if (policy.recipe.identity != Identity::Occurrence) {
+		if (given)
+			return {errcode_invalid_occurrence, "operation takes no occurrence",
+			        "Its identity is in the arguments. An operation defined with identity => 'occurrence' is identified by an id that the caller passes."};
+		return {};
+	}
+	if (!given)
+		return {errcode_invalid_occurrence, "operation needs an occurrence",
+		        "Pass the durable id of this occurrence: a workflow step, a webhook's event id, an Idempotency-Key."};
+	if (is_blank(occurrence))
+		return {ERRCODE_INVALID_PARAMETER_VALUE, "occurrence is blank", nullptr};
+	return {};
+}
+
+Refusal refuse_undefined(const Call &call) {
+	const int length = static_cast<int>(call.operation.size());
+	if (call.has_version && find_policy(call.operation, 0) != nullptr)
+		return {errcode_undefined_operation,
+		        psprintf("version %d of operation \"%.*s\" is not defined", call.version, length, call.operation.data()),
+		        "The view idem_operations lists what is defined."};
+	return {errcode_undefined_operation,
+	        psprintf("operation \"%.*s\" is not defined", length, call.operation.data()),
+	        psprintf("Define it once: SELECT idem_define('%.*s', key_fields => '{\"<field>\": \"exact\"}');", length,
+	                 call.operation.data())};
+}
+
+Fingerprint fingerprint_of(const Recipe &recipe, const JsonbDocument &document) {
+	Fingerprint fingerprint;
+	begin_sha256();
+	CanonicalWriter writer(digest_sink);
+	fingerprint.present = write_bound(recipe, document, writer);
+	if (fingerprint.present) {
+		writer.flush();
+		fingerprint.digest = first_half(end_sha256());
+	}
+	return fingerprint;
+}
+
+} // namespace
+
+Refusal check_tenant(std::string_view tenant) {
+	if (tenant.data() == nullptr)
+		return {ERRCODE_NULL_VALUE_NOT_ALLOWED, "tenant is NULL",
+		        "Every key belongs to a tenant. An application with one tenant passes a constant."};
+	if (is_blank(tenant))
+		return {ERRCODE_INVALID_PARAMETER_VALUE, "tenant is blank", nullptr};
+	if (tenant.size() > max_tenant_bytes)
+		return {ERRCODE_INVALID_PARAMETER_VALUE, "tenant is longer than 255 bytes", nullptr};
+	return {};
+}
+
+Refusal derive(const Call &call, Request &request) {
+	require_utf8();
+	Refusal refusal = check_call(call);
+	if (refusal.message != nullptr)
+		return refusal;
+	request.policy = find_policy(call.operation, call.version);
+	if (request.policy == nullptr)
+		return refuse_undefined(call);
+	if (request.policy->fault.what != nullptr)
+		raise_definition_fault(call.operation, request.policy->fault);
+	refusal = check_occurrence(*request.policy, call.occurrence);
+	if (refusal.message != nullptr)
+		return refusal;
+	request.call = call;
+	const Recipe &recipe = request.policy->recipe;
+	const JsonbDocument document(call.arguments);
+	Arena arena = arena_in(CurrentMemoryContext);
+	begin_sha256();
+	CanonicalWriter writer(digest_sink);
+	const Fault fault = write_preimage(recipe, call.tenant, call.occurrence, document, arena, writer);
+	if (fault.problem != Problem::None)
+		return refuse_fault(fault);
+	writer.flush();
+	request.key = first_half(end_sha256());
+	request.fingerprint = fingerprint_of(recipe, document);
+	return {};
+}
+
+Request require_request(const Call &call) {
+	Request request;
+	const Refusal refusal = derive(call, request);
+	if (refusal.message != nullptr)
+		raise_refusal(refusal);
+	return request;
+}
+
+text *intent_text(const Call &call) {
+	Request request = require_request(call);
+	const JsonbDocument document(call.arguments);
+	Arena arena = arena_in(CurrentMemoryContext);
+	TextSink sink;
+	CanonicalWriter writer(sink.sink());
+	write_key_document(request.policy->recipe, call.tenant, call.occurrence, document, arena, writer);
+	writer.flush();
+	return sink.finish();
+}
+
+bool fingerprint_under(const Policy &policy, const Call &call, Fingerprint &fingerprint) {
+	if (policy.fault.what != nullptr)
+		return false;
+	const JsonbDocument document(call.arguments);
+	fingerprint = fingerprint_of(policy.recipe, document);
+	return true;
+}
+
+void raise_refusal(const Refusal &refusal) {
+	ereport(ERROR, (errcode(refusal.sqlstate), errmsg("%s", refusal.message),
+	                refusal.hint != nullptr ? errhint("%s", refusal.hint) : 0));
+	pg_unreachable();
+}
+
+} // namespace pg_idem

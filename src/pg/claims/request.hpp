@@ -1,0 +1,64 @@
+// A request: which intent it is, and what it binds.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+#include "utils/jsonb.h"
+}
+
+#include <string_view>
+
+#include "core/digest.hpp"
+#include "pg/policy/policy.hpp"
+
+namespace pg_idem {
+
+// What a caller passed. A NULL text has a NULL data pointer; `version` is 0 when none was given.
+struct Call {
+	std::string_view tenant;
+	std::string_view operation;
+	Jsonb *arguments;
+	std::string_view occurrence;
+	int32 version;
+	bool has_version;
+};
+
+struct Fingerprint {
+	bool present = false; // false: the key covers all that is bound
+	Digest128 digest{};
+};
+
+struct Request {
+	const Policy *policy;
+	Call call;
+	Digest128 key;
+	Fingerprint fingerprint; // under `policy`
+};
+
+// Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.
+struct Refusal {
+	int sqlstate = 0;
+	const char *message = nullptr;
+	const char *hint = nullptr;
+};
+
+// Derives the key and the fingerprint. Bad input leaves `request` unfinished and says why, save for
+// what only an error can say (a broken policy, a failing digest).
+Refusal derive(const Call &call, Request &request);
+
+// The same, but raises the refusal.
+Request require_request(const Call &call);
+
+// The document that the key is a digest of, in canonical form. Raises like require_request.
+text *intent_text(const Call &call);
+
+// The fingerprint under another version of the operation: rows are compared under the version that
+// they were written with. False: the request cannot be read under it, so it is another request.
+bool fingerprint_under(const Policy &policy, const Call &call, Fingerprint &fingerprint);
+
+[[noreturn]] void raise_refusal(const Refusal &refusal);
+
+// Refuses a tenant that is NULL, blank or too long.
+Refusal check_tenant(std::string_view tenant);
+
+} // namespace pg_idem

@@ -1,0 +1,76 @@
+// idem_complete, idem_fail, idem_release, idem_unknown, idem_resolve.
+
+extern "C" {
+#include "postgres.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+}
+
+#include "pg/claims/finish.hpp"
+#include "pg/functions/arguments.hpp"
+
+using namespace pg_idem;
+
+namespace {
+
+struct Shape {
+	Ending ending;
+	int effect_ref; // positions of the arguments; -1: none
+	int response;
+	int fence;
+};
+
+Datum finish_datum(FunctionCallInfo fcinfo, const Shape &shape) {
+	Finish request{};
+	request.ending = shape.ending;
+	request.tenant = text_argument(fcinfo, 0);
+	request.key = text_argument(fcinfo, 1);
+	if (shape.effect_ref >= 0)
+		request.effect_ref = text_argument(fcinfo, shape.effect_ref);
+	if (shape.response >= 0)
+		request.response = jsonb_argument(fcinfo, shape.response);
+	request.has_fence = !PG_ARGISNULL(shape.fence);
+	if (request.has_fence)
+		request.fence = PG_GETARG_INT64(shape.fence);
+	const std::string_view done = finish(request);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(done.data(), static_cast<int>(done.size())));
+}
+
+} // namespace
+
+extern "C" {
+
+PG_FUNCTION_INFO_V1(pg_idem_complete);
+PG_FUNCTION_INFO_V1(pg_idem_fail);
+PG_FUNCTION_INFO_V1(pg_idem_release);
+PG_FUNCTION_INFO_V1(pg_idem_unknown);
+PG_FUNCTION_INFO_V1(pg_idem_resolve);
+
+Datum pg_idem_complete(PG_FUNCTION_ARGS) {
+	return finish_datum(fcinfo, {Ending::Complete, 2, 3, 4});
+}
+
+Datum pg_idem_fail(PG_FUNCTION_ARGS) {
+	return finish_datum(fcinfo, {Ending::Fail, -1, 2, 3});
+}
+
+Datum pg_idem_release(PG_FUNCTION_ARGS) {
+	return finish_datum(fcinfo, {Ending::Release, -1, -1, 2});
+}
+
+Datum pg_idem_unknown(PG_FUNCTION_ARGS) {
+	return finish_datum(fcinfo, {Ending::Unknown, -1, -1, 2});
+}
+
+Datum pg_idem_resolve(PG_FUNCTION_ARGS) {
+	Resolution resolution{};
+	resolution.tenant = text_argument(fcinfo, 0);
+	resolution.key = text_argument(fcinfo, 1);
+	resolution.decision = text_argument(fcinfo, 2);
+	resolution.effect_ref = text_argument(fcinfo, 3);
+	resolution.response = jsonb_argument(fcinfo, 4);
+	resolution.note = text_argument(fcinfo, 5);
+	const std::string_view done = resolve(resolution);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(done.data(), static_cast<int>(done.size())));
+}
+}

@@ -1,0 +1,18 @@
+// The module: what happens when a process loads the library.
+
+extern "C" {
+#include "postgres.h"
+#include "fmgr.h"
+
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+}
+
+#include "pg/claims/flush.hpp"
+#include "pg/storage/relations.hpp"
+
+void _PG_init(void) {
+	pg_idem::watch_relations();
+	pg_idem::watch_transactions();
+}

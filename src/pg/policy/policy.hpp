@@ -1,0 +1,46 @@
+// Operations as this session knows them: idem.operation, compiled and cached.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+#include "utils/array.h"
+#include "utils/jsonb.h"
+#include "utils/timestamp.h"
+}
+
+#include "core/outcome.hpp"
+#include "core/recipe.hpp"
+#include "core/retention.hpp"
+#include "pg/policy/definition.hpp"
+
+namespace pg_idem {
+
+struct Policy {
+	int16 id; // idem.operation.id
+	Recipe recipe;
+	DefinitionFault fault; // a row that raw SQL made unreadable: refused when it is used
+	std::string_view prefix;
+	bool external;
+	Micros retention;
+	Micros failure_retention;
+	Micros lease;
+	Micros retry_after;
+	int32 max_response_bytes;
+	std::span<const RetentionChange> retention_changes;
+	std::span<const RetentionChange> failure_retention_changes;
+};
+
+// The given version of an operation, or its highest when `version` is 0. NULL when it is not defined.
+//
+// A policy lives until the end of the transaction, even when it is redefined meanwhile. Which
+// definitions a call sees: those committed by now and those of this transaction, whatever its
+// isolation level.
+const Policy *find_policy(std::string_view operation, int32 version);
+
+// The policy that a row was written under; NULL when it was dropped by raw SQL.
+const Policy *find_policy_by_id(int16 id);
+
+// All of them, in order of operation and version.
+std::span<const Policy> all_policies();
+
+} // namespace pg_idem

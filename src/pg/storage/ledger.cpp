@@ -1,0 +1,92 @@
+#include "pg/storage/ledger.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+}
+
+#include "pg/errors.hpp"
+#include "pg/storage/relations.hpp"
+#include "pg/storage/shape.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+// What this transaction has locked, and in which sub-transaction: the locks go when that one aborts.
+struct Held {
+	SubTransactionId subxact;
+	Oid table;
+	Oid index;
+};
+
+Held held;
+
+void lock(Oid relation) {
+	ResourceOwner former = CurrentResourceOwner;
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	LockRelationOid(relation, RowExclusiveLock);
+	CurrentResourceOwner = former;
+}
+
+} // namespace
+
+Ledger open_ledger() {
+	// Locking reads all pending messages, which can tell that the table is another one now.
+	for (;;) {
+		const Oid oid = require_table(Table::Key);
+		if (held.subxact != InvalidSubTransactionId && held.table == oid)
+			break;
+		lock(oid);
+		if (find_table(Table::Key) == oid) {
+			held = {GetCurrentSubTransactionId(), oid, InvalidOid};
+			break;
+		}
+	}
+	Ledger ledger;
+	ledger.table = relation_open(held.table, NoLock);
+	require_shape(ledger.table);
+	// Asked each time, since REINDEX CONCURRENTLY puts another index in its place.
+	const Oid index = RelationGetPrimaryKeyIndex(ledger.table);
+	if (!OidIsValid(index))
+		ereport(ERROR, (errcode(errcode_unusable_ledger), errmsg("table \"idem.key\" cannot be used"),
+		                errdetail("It has no primary key that is checked at once."),
+		                errhint("Restore the primary key on column \"key\", not deferrable.")));
+	if (held.index != index) {
+		lock(index);
+		held.index = index;
+	}
+	ledger.index = index_open(index, NoLock);
+	const Form_pg_index form = ledger.index->rd_index;
+	if (form->indnkeyatts != 1 || form->indkey.values[0] != col_key + 1 || !form->indimmediate)
+		ereport(ERROR, (errcode(errcode_unusable_ledger), errmsg("table \"idem.key\" cannot be used"),
+		                errdetail("Its primary key is not column \"key\"."),
+		                errhint("Restore the primary key on column \"key\", not deferrable.")));
+	return ledger;
+}
+
+void close_ledger(const Ledger &ledger) {
+	index_close(ledger.index, NoLock);
+	relation_close(ledger.table, NoLock);
+}
+
+void ledger_subxact_committed(SubTransactionId subxact, SubTransactionId parent) {
+	if (held.subxact == subxact)
+		held.subxact = parent;
+}
+
+void ledger_subxact_aborted(SubTransactionId subxact) {
+	if (held.subxact == subxact)
+		held = {};
+}
+
+void ledger_xact_ended() {
+	held = {};
+}
+
+} // namespace pg_idem

@@ -1,0 +1,62 @@
+// The ledger's table, read and written without SQL.
+//
+// Direct access costs a fraction of a statement and reads the newest truth whatever the isolation
+// level, but passes by everything that the executor checks. What must still hold is checked here:
+// the table's shape (shape.hpp), its indexes, replica identity, and that a snapshot is active.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+#include "utils/relcache.h"
+}
+
+#include "pg/storage/row.hpp"
+
+namespace pg_idem {
+
+// The open table and its primary key. Trivial: after an error PostgreSQL closes them.
+struct Ledger {
+	Relation table;
+	Relation index;
+};
+
+// Locks both relations in row-exclusive mode until the end of the transaction, so that no DDL can
+// come between a claim and its row. Raises ID031 when the table is not what this code writes to.
+Ledger open_ledger();
+void close_ledger(const Ledger &ledger);
+
+// Events of (sub-)transactions, for the locks that open_ledger remembers.
+void ledger_subxact_committed(SubTransactionId subxact, SubTransactionId parent);
+void ledger_subxact_aborted(SubTransactionId subxact);
+void ledger_xact_ended();
+
+// What an index probe met under a dirty snapshot.
+enum class Presence : uint8 {
+	None,     // no row of this key, committed or not
+	InFlight, // another transaction has inserted, is changing or is deleting the row
+	Settled,  // committed and left alone, or this transaction's own
+};
+
+struct Probe {
+	Presence presence = Presence::None;
+	bool own = false;          // written by this transaction
+	bool snapshot_sees = true; // false: committed after the snapshot of a repeatable-read transaction
+	ItemPointerData tid{};
+	Row row; // when settled; in the current memory context
+};
+
+// One descent, no lock on the row. With `exact`, a probe that met dead entries only is repeated once:
+// a writer outside pg_idem may have moved the row between the look at the index and the look at the
+// table.
+Probe probe(const Ledger &ledger, const Digest128 &key, bool exact);
+
+// Raises 40001 when another writer's row, one that took no key lock, is in the way. Never waits.
+void insert_row(const Ledger &ledger, const Row &row);
+
+// Replaces the row at `tid`, under the key's lock. Raises 40001 when it is no longer there.
+void update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row);
+
+// False: another transaction is changing it, or it is gone.
+bool delete_row(const Ledger &ledger, const ItemPointerData &tid);
+
+} // namespace pg_idem

@@ -1,0 +1,63 @@
+// A row of idem.key as the claims see it, and its columns.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+#include "storage/itemptr.h"
+#include "utils/jsonb.h"
+}
+
+#include <string_view>
+
+#include "core/digest.hpp"
+#include "core/outcome.hpp"
+
+namespace pg_idem {
+
+// In the table's order. A row that has nothing from `response` on is stored with the first
+// `short_row_columns` only: its null bitmap then fits the header's padding.
+enum Column {
+	col_key,
+	col_completed_at,
+	col_elapsed,
+	col_policy,
+	col_state,
+	col_tenant,
+	col_effect_ref,
+	col_fingerprint,
+	col_response,
+	col_response_omitted,
+	col_claimed_at,
+	col_lease_end,
+	col_fence,
+	col_attempt,
+	col_note,
+	column_count,
+};
+
+constexpr int short_row_columns = col_response;
+
+// Views point into memory of whoever made the row. An absent text has a NULL data pointer, so it
+// differs from an empty one.
+struct Row {
+	Digest128 key{};
+	int16 policy = 0;
+	State state = State::Completed;
+	std::string_view tenant;
+	std::string_view effect_ref;
+	bool has_fingerprint = false;
+	Digest128 fingerprint{};
+	Jsonb *response = nullptr; // detoasted
+	bool response_omitted = false;
+	bool finished = false;     // completed_at is set
+	Micros completed_at = 0;
+	Micros claimed_at = 0;     // of the present attempt; a finished local row has it by its `elapsed`
+	bool leased = false;       // an external effect's: lease_end, fence and attempt are stored
+	Micros lease_end = 0;
+	bool has_fence = false;
+	int64 fence = 0;
+	int32 attempt = 1;
+	std::string_view note;
+};
+
+} // namespace pg_idem

@@ -1,0 +1,138 @@
+#include "pg/storage/shape.hpp"
+
+extern "C" {
+#include "access/relation.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/reltrigger.h"
+}
+
+#include "pg/errors.hpp"
+#include "pg/storage/relations.hpp"
+#include "pg/storage/row.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+struct ColumnShape {
+	const char *name;
+	Oid type;
+};
+
+constexpr ColumnShape expected[column_count] = {
+    {"key", UUIDOID},
+    {"completed_at", TIMESTAMPTZOID},
+    {"elapsed", INT4OID},
+    {"policy", INT2OID},
+    {"state", CHAROID},
+    {"tenant", TEXTOID},
+    {"effect_ref", TEXTOID},
+    {"fingerprint", UUIDOID},
+    {"response", JSONBOID},
+    {"response_omitted", BOOLOID},
+    {"claimed_at", TIMESTAMPTZOID},
+    {"lease_end", TIMESTAMPTZOID},
+    {"fence", INT8OID},
+    {"attempt", INT4OID},
+    {"note", TEXTOID},
+};
+
+uint64 checked_generation = 0;
+TupleDesc short_descriptor = nullptr;
+
+[[noreturn]] void refuse(const char *why) {
+	ereport(ERROR, (errcode(errcode_unusable_ledger), errmsg("table \"idem.key\" cannot be used"),
+	                errdetail("%s", why),
+	                errhint("The ledger is written directly, so nothing may be added to it. Undo the change.")));
+	pg_unreachable();
+}
+
+// The triggers of a foreign key that references the table act on updates of the key and on deletes.
+// Our updates keep the key, and our deletes ask refuse_if_referenced first.
+bool is_reference(const Trigger &trigger) {
+	const int kind = RI_FKey_trigger_type(trigger.tgfoid);
+	return kind == RI_TRIGGER_PK;
+}
+
+void check_columns(TupleDesc descriptor) {
+	if (descriptor->natts != column_count)
+		refuse("It has other columns than the extension created.");
+	for (int i = 0; i < column_count; ++i) {
+		const FormData_pg_attribute *column = TupleDescAttr(descriptor, i);
+		if (column->attisdropped || column->atttypid != expected[i].type ||
+		    strcmp(NameStr(column->attname), expected[i].name) != 0)
+			refuse("It has other columns than the extension created.");
+		if (column->attgenerated != '\0' || column->atthasdef || column->attidentity != '\0')
+			refuse("One of its columns has a default.");
+		const bool mandatory = i == col_key || i == col_policy || i == col_state || i == col_tenant;
+		if (column->attnotnull && !mandatory)
+			refuse("One of its columns that can be null is declared NOT NULL.");
+	}
+	if (descriptor->constr != nullptr && descriptor->constr->num_check > 0)
+		refuse("It has a check constraint.");
+}
+
+} // namespace
+
+void require_shape(Relation table) {
+	const uint64 generation = table_generation(Table::Key);
+	if (checked_generation == generation)
+		return;
+	const FormData_pg_class *form = table->rd_rel;
+	if (form->relkind != RELKIND_RELATION || form->relispartition)
+		refuse("It is not a plain table.");
+	if (form->relam != HEAP_TABLE_AM_OID)
+		refuse("Its access method is not heap.");
+	if (form->relpersistence != RELPERSISTENCE_PERMANENT)
+		refuse("It is not a permanent table: a crash would empty it.");
+	if (form->relhassubclass)
+		refuse("Another table inherits from it.");
+	if (form->relhasrules)
+		refuse("It has a rule.");
+	if (form->relrowsecurity)
+		refuse("It has row security.");
+	if (table->trigdesc != nullptr)
+		for (int i = 0; i < table->trigdesc->numtriggers; ++i)
+			if (!is_reference(table->trigdesc->triggers[i]))
+				refuse("It has a trigger, or a foreign key of its own.");
+	check_columns(RelationGetDescr(table));
+
+	MemoryContext former = MemoryContextSwitchTo(CacheMemoryContext);
+	TupleDesc descriptor = CreateTupleDescCopy(RelationGetDescr(table));
+	descriptor->natts = short_row_columns;
+	MemoryContextSwitchTo(former);
+	if (short_descriptor != nullptr)
+		FreeTupleDesc(short_descriptor);
+	short_descriptor = descriptor;
+	checked_generation = generation;
+}
+
+TupleDesc short_row_descriptor() {
+	return short_descriptor;
+}
+
+void refuse_if_referenced(Relation table) {
+	if (table->trigdesc == nullptr)
+		return;
+	for (int i = 0; i < table->trigdesc->numtriggers; ++i) {
+		const Trigger &trigger = table->trigdesc->triggers[i];
+		if (!is_reference(trigger))
+			continue;
+		char *constraint = get_constraint_name(trigger.tgconstraint);
+		char *referrer = get_rel_name(trigger.tgconstrrelid);
+		ereport(ERROR, (errcode(errcode_referenced_ledger),
+		                errmsg("cannot delete keys while foreign key \"%s\" references the ledger",
+		                       constraint != nullptr ? constraint : "?"),
+		                errdetail("Table \"%s\" references table \"idem.key\", and a cascade could carry the deletion over to effect rows.",
+		                          referrer != nullptr ? referrer : "?"),
+		                errhint("Drop the constraint: an effect row keeps its key as a plain value.")));
+	}
+}
+
+} // namespace pg_idem

@@ -1,0 +1,24 @@
+// Whether idem.key is what the direct writes need.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+#include "access/tupdesc.h"
+#include "utils/relcache.h"
+}
+
+namespace pg_idem {
+
+// Raises ID031 unless the table is a plain, permanent heap with exactly our columns, no trigger that
+// a write should fire, no rule, row security, check, default or inheritance: all of them would be
+// passed by. Looks once a generation of the relation's cache entry.
+void require_shape(Relation table);
+
+// The descriptor of a short row (row.hpp): the table's first columns.
+TupleDesc short_row_descriptor();
+
+// Raises ID032, naming the constraint, when a foreign key references the ledger: deleting a key could
+// cascade to effect rows.
+void refuse_if_referenced(Relation table);
+
+} // namespace pg_idem

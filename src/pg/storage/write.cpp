@@ -1,0 +1,108 @@
+// Writing a key: the heap tuple, and its entry in every index that the table has.
+#include "pg/storage/ledger.hpp"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "executor/executor.h"
+#include "pgstat.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+#include "pg/compat.hpp"
+#include "pg/storage/row_codec.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+[[noreturn]] void outside_writer() {
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+	                errmsg("could not record a key because of a writer outside pg_idem"),
+	                errdetail("A row of the same key was written without the key's lock: by a restore, a logical subscription or SQL on idem.key."),
+	                errhint("Retry the whole transaction.")));
+	pg_unreachable();
+}
+
+// Someone else may have added indexes, with expressions or predicates: the executor knows how.
+void insert_into_all_indexes(const Ledger &ledger, HeapTuple tuple) {
+	EState *estate = CreateExecutorState();
+	ResultRelInfo *info = makeNode(ResultRelInfo);
+	InitResultRelInfo(info, ledger.table, 0, nullptr, 0);
+	ExecOpenIndices(info, false);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(ledger.table), &TTSOpsHeapTuple);
+	ExecStoreHeapTuple(tuple, slot, false);
+	slot->tts_tid = tuple->t_self;
+	slot->tts_tableOid = RelationGetRelid(ledger.table);
+	// Every unique index is checked like our own: a conflict is reported instead of waited for.
+	bool conflict = false;
+	if (insert_index_tuples(info, slot, estate, &conflict) != NIL || conflict)
+		outside_writer();
+	ExecDropSingleTupleTableSlot(slot);
+	ExecCloseIndices(info);
+	FreeExecutorState(estate);
+}
+
+void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, bool *nulls) {
+	List *indexes = RelationGetIndexList(ledger.table);
+	if (list_length(indexes) > 1) {
+		insert_into_all_indexes(ledger, tuple);
+		list_free(indexes);
+		return;
+	}
+	list_free(indexes);
+	IndexInfo *info = BuildIndexInfo(ledger.index);
+	// Partial: a conflict comes back as false at once, where the usual check would wait for the other
+	// transaction, and COMMIT has no statement_timeout.
+	if (!index_insert(ledger.index, values, nulls, &tuple->t_self, ledger.table, UNIQUE_CHECK_PARTIAL,
+	                  false, info))
+		outside_writer();
+	pfree(info);
+}
+
+} // namespace
+
+void insert_row(const Ledger &ledger, const Row &row) {
+	Datum values[column_count];
+	bool nulls[column_count];
+	HeapTuple tuple = encode_row(row, RelationGetDescr(ledger.table), values, nulls);
+	heap_insert(ledger.table, tuple, GetCurrentCommandId(true), 0, nullptr);
+	pgstat_count_heap_insert(ledger.table, 1);
+	insert_into_indexes(ledger, tuple, values, nulls);
+	heap_freetuple(tuple);
+}
+
+void update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row) {
+	CheckCmdReplicaIdentity(ledger.table, CMD_UPDATE);
+	Datum values[column_count];
+	bool nulls[column_count];
+	HeapTuple tuple = encode_row(row, RelationGetDescr(ledger.table), values, nulls);
+	ItemPointerData target = tid;
+	bool needs_index_entries;
+	const TM_Result result = update_heap_tuple(ledger.table, &target, tuple, &needs_index_entries);
+	if (result != TM_Ok)
+		outside_writer();
+	if (needs_index_entries)
+		insert_into_indexes(ledger, tuple, values, nulls);
+	heap_freetuple(tuple);
+	// A later call of the same statement must see this version.
+	CommandCounterIncrement();
+}
+
+bool delete_row(const Ledger &ledger, const ItemPointerData &tid) {
+	CheckCmdReplicaIdentity(ledger.table, CMD_DELETE);
+	ItemPointerData target = tid;
+	TM_FailureData failure;
+	const TM_Result result = heap_delete(ledger.table, &target, GetCurrentCommandId(true), InvalidSnapshot,
+	                                     false, &failure, false);
+	if (result != TM_Ok)
+		return false;
+	CommandCounterIncrement();
+	return true;
+}
+
+} // namespace pg_idem
