@@ -15,19 +15,20 @@ extern "C" {
 
 namespace pg_idem {
 
-// Waits for a locker of the row, such as SELECT FOR UPDATE. 16 tells which indexes need an entry, and
+// With `wait`, waits for who locks the row, such as SELECT FOR UPDATE. 16 tells which indexes need an entry, and
 // takes the answer as an enum (19d8e2308b).
-inline TM_Result update_heap_tuple(Relation table, ItemPointer tid, HeapTuple tuple, bool *needs_index_entries) {
+inline TM_Result update_heap_tuple(Relation table, ItemPointer tid, HeapTuple tuple, bool wait,
+                                   bool *needs_index_entries) {
 	TM_FailureData failure;
 	LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
 	TU_UpdateIndexes update_indexes;
-	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true), InvalidSnapshot, true,
+	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true), InvalidSnapshot, wait,
 	                                     &failure, &mode, &update_indexes);
 	*needs_index_entries = result == TM_Ok && update_indexes != TU_None;
 #else
 	const TM_Result result =
-	    heap_update(table, tid, tuple, GetCurrentCommandId(true), InvalidSnapshot, true, &failure, &mode);
+	    heap_update(table, tid, tuple, GetCurrentCommandId(true), InvalidSnapshot, wait, &failure, &mode);
 	*needs_index_entries = result == TM_Ok && !HeapTupleIsHeapOnly(tuple);
 #endif
 	return result;

@@ -36,7 +36,9 @@ std::string_view message_of(const Answer &answer) {
 	case Outcome::InProgress:
 		return answer.decision.retryable ? "another attempt is under way: ask again later"
 		                                 : "this transaction has claimed the key already and not finished it";
-	case Outcome::Conflict: return "this key is known with a different request: nothing was done";
+	case Outcome::Conflict:
+		return answer.has_completed_at ? "this key was finished with a different request: nothing was done now"
+		                               : "this key is claimed by a different request: nothing was done now";
 	case Outcome::Unresolved: return "an earlier attempt was sent and its outcome is unknown: a person has to resolve it";
 	case Outcome::ReceiptExpired: return "done before, and the receipt is forgotten: a person has to decide";
 	case Outcome::Exhausted: return "the attempts of this operation are used up";
@@ -102,11 +104,12 @@ Answer answer_of_claim(const Decision &decision, const Claim &claim) {
 	return answer;
 }
 
-Answer answer_finished_claim(const Digest128 &key, bool completed) {
+Answer answer_finished_claim(const Digest128 &key) {
+	const Claim &claim = *find_claim(key);
 	Decision decision;
-	decision.outcome = completed ? Outcome::Claimed : Outcome::Failed;
+	decision.outcome = claim.state() == State::Completed ? Outcome::Claimed : Outcome::Failed;
 	decision.action = Action::Answer;
-	return answer_of_claim(decision, *find_claim(key));
+	return answer_of_claim(decision, claim);
 }
 
 Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {

@@ -24,6 +24,7 @@ struct Answer {
 	std::string_view prefix;     // of the key's own policy: a row's key is the one first issued
 	Digest128 key{};
 	bool owned = false;          // the caller holds the claim: attempt and fence are told
+	bool repeated = false;       // owned by an earlier evaluation of this call, for another column
 	int32 attempt = 1;
 	int64 fence = 0;
 	std::string_view effect_ref; // NULL data: none
@@ -40,7 +41,7 @@ Answer answer_of_row(const Decision &decision, const Row &row, const Policy &pol
 Answer answer_of_claim(const Decision &decision, const Claim &claim);
 
 // What idem_once answers when it has run the effect: there is nothing left to do for the caller.
-Answer answer_finished_claim(const Digest128 &key, bool completed);
+Answer answer_finished_claim(const Digest128 &key);
 
 // The row for SQL, in the current memory context; the NULL datum when nothing is known.
 Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo);

@@ -9,8 +9,8 @@ extern "C" {
 }
 
 #include "core/key_text.hpp"
-#include "pg/claims/claim.hpp"
 #include "pg/claims/flush.hpp"
+#include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
 #include "pg/errors.hpp"
@@ -140,8 +140,8 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 		                errhint("It commits or rolls back with its claim. Roll back, or call idem_release or idem_fail.")));
 	if (finish.ending == Ending::Release && !claim.stored && is_of_current_subxact(claim)) {
 		// Nothing outside this level knows of it: as if it had never been claimed.
-		if (claim.locked)
-			unlock_key(claim.key);
+		for (const Digest128 &key : claim.locks)
+			unlock_key(key);
 		remove_claim(claim);
 		return ending.word;
 	}
@@ -176,18 +176,28 @@ void end_row(Row &row, State state, Micros now, std::string_view effect_ref, con
 	}
 }
 
+void require_update(const Ledger &ledger, const ItemPointerData &tid, const Row &row) {
+	if (!update_row(ledger, tid, row, true))
+		outside_writer();
+}
+
 std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish, const Name &ending) {
 	const Policy *policy;
 	Probe found = require_row(ledger, name, finish.tenant, &policy);
 	Row &row = found.row;
 	const bool fence_fits = row.has_fence && finish.has_fence && row.fence == finish.fence;
 	const bool own_open = found.own && row.state == State::Open;
-	if (row.finished && !row.has_fence)
+	const Kept kept = keep(finish.response, *policy);
+	const bool same = row.state == ending.state &&
+	                  (!row.finished || same_result(finish, kept, row.effect_ref, row.response, row.response_omitted));
+	if (row.finished && !row.has_fence) {
+		if (found.own && same)
+			return "already";
 		already_finished(); // a local effect, or one that a person resolved: nobody holds its fence
+	}
 	if (!fence_fits && !(own_open && !finish.has_fence))
 		stale_fence(finish.has_fence);
-	const Kept kept = keep(finish.response, *policy);
-	if (row.state == ending.state && (!row.finished || same_result(finish, kept, row.effect_ref, row.response, row.response_omitted)))
+	if (same)
 		return "already";
 	if (row.finished)
 		already_finished();
@@ -199,7 +209,7 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 		row.has_fence = false; // whoever comes late with it has lost the key
 	if (finish.ending == Ending::Unknown)
 		row.lease_end = Min(row.lease_end, now);
-	update_row(ledger, found.tid, row);
+	require_update(ledger, found.tid, row);
 	return ending.word;
 }
 
@@ -228,13 +238,12 @@ std::string_view finish(const Finish &request) {
 	PreventCommandIfReadOnly(ending.function);
 	PreventCommandDuringRecovery(ending.function);
 	const Ledger ledger = open_ledger();
-	const bool locked = lock_key(name.key);
+	lock_key(name.key);
 	const std::string_view done = finish_row(ledger, name, request, ending);
 	close_ledger(ledger);
-	if (done == "already") {
-		if (locked)
-			unlock_key(name.key);
-	} else if (claim != nullptr)
+	if (done == "already")
+		unlock_key(name.key);
+	else if (claim != nullptr)
 		change_claim(*claim, ending.state, GetCurrentTimestamp(), request.effect_ref, nullptr, false);
 	return done;
 }
@@ -280,7 +289,7 @@ std::string_view resolve(const Resolution &resolution) {
 	row.has_fence = false; // the attempt that was lost must not finish it any more
 	if (resolution.note.data() != nullptr)
 		row.note = resolution.note;
-	update_row(ledger, found.tid, row);
+	require_update(ledger, found.tid, row);
 	close_ledger(ledger);
 	return resolution.decision == "retry" ? std::string_view("released") : resolution.decision;
 }

@@ -105,7 +105,7 @@ void write_all_claims() {
 // Writes what is settled in the current sub-transaction and gives the locks back: the uncommitted row
 // guards the key as well. What an outer level has a part in must stay, since its locks do.
 void write_some_claims() {
-	if (claim_count() < Max(flush_threshold, lock_cap()))
+	if (claim_lock_count() < Max(flush_threshold, lock_cap()))
 		return;
 	const Ledger ledger = open_ledger();
 	bool written = false;
@@ -116,8 +116,8 @@ void write_some_claims() {
 			insert_row(ledger, row_of(*claim));
 			written = true;
 			external_written = external_written || claim->policy->external;
-			if (claim->locked)
-				unlock_key(claim->key);
+			for (const Digest128 &key : claim->locks)
+				unlock_key(key);
 			remove_claim(*claim);
 		}
 		claim = next;
@@ -126,7 +126,7 @@ void write_some_claims() {
 	if (written)
 		CommandCounterIncrement(); // this transaction has to see the rows from now on
 	// Those that had to stay are not looked at again with every claim.
-	flush_threshold = claim_count() + lock_cap();
+	flush_threshold = claim_lock_count() + lock_cap();
 }
 
 void end_of_transaction() {

@@ -20,7 +20,7 @@ struct List {
 	Claim *first;
 	Claim *last;
 	std::size_t count;
-	std::size_t finished;
+	std::size_t locks;
 	Link *buckets[bucket_count];
 };
 
@@ -29,10 +29,6 @@ List list;
 // A key is a digest, so any byte of it is a hash.
 Link *&bucket_of(const Digest128 &key) {
 	return list.buckets[key[0] & (bucket_count - 1)];
-}
-
-bool finished(const Claim &claim) {
-	return is_finished(claim.state());
 }
 
 std::string_view copy_text(std::string_view text) {
@@ -50,6 +46,15 @@ Jsonb *copy_jsonb(Jsonb *jsonb) {
 	auto *copied = static_cast<Jsonb *>(MemoryContextAllocHuge(TopTransactionContext, size));
 	memcpy(copied, jsonb, size);
 	return copied;
+}
+
+std::span<const Digest128> copy_keys(const Request &request) {
+	const std::size_t count = 1 + request.older.size();
+	auto *keys = static_cast<Digest128 *>(MemoryContextAlloc(TopTransactionContext, sizeof(Digest128) * count));
+	keys[0] = request.key;
+	for (std::size_t i = 1; i < count; ++i)
+		keys[i] = request.older[i - 1].key;
+	return {keys, count};
 }
 
 void free_change(Change *change) {
@@ -77,16 +82,16 @@ std::size_t claim_count() {
 	return list.count;
 }
 
-std::size_t finished_claim_count() {
-	return list.finished;
+std::size_t claim_lock_count() {
+	return list.locks;
 }
 
 Claim &add_claim(const NewClaim &fresh) {
 	const Request &request = *fresh.request;
 	auto *link = static_cast<Link *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Link)));
 	Claim &claim = link->claim;
-	claim.key = request.key;
-	claim.policy = request.policy;
+	claim.key = fresh.key;
+	claim.policy = fresh.policy;
 	claim.tenant = copy_text(request.call.tenant);
 	claim.fingerprint = request.fingerprint;
 	claim.claimed_at = fresh.claimed_at;
@@ -94,7 +99,8 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.fence = fresh.fence;
 	claim.attempt = fresh.attempt;
 	claim.stored = fresh.stored;
-	claim.locked = fresh.locked;
+	claim.locks = copy_keys(request);
+	list.locks += claim.locks.size();
 	claim.subxact = GetCurrentSubTransactionId();
 	claim.previous = list.last;
 	if (list.last != nullptr)
@@ -119,13 +125,11 @@ void change_claim(Claim &claim, State state, Micros at, std::string_view effect_
 	change->response_omitted = response_omitted;
 	change->subxact = GetCurrentSubTransactionId();
 	change->former = claim.last;
-	list.finished -= finished(claim);
 	claim.last = change;
-	list.finished += finished(claim);
 }
 
 void remove_claim(Claim &claim) {
-	list.finished -= finished(claim);
+	list.locks -= claim.locks.size();
 	for (Change *change = claim.last; change != nullptr;) {
 		Change *former = change->former;
 		free_change(change);
@@ -140,6 +144,7 @@ void remove_claim(Claim &claim) {
 	Link *link = *at;
 	*at = link->next_in_bucket;
 	pfree(const_cast<char *>(claim.tenant.data()));
+	pfree(const_cast<Digest128 *>(claim.locks.data()));
 	pfree(link);
 }
 
@@ -166,15 +171,13 @@ void claims_subxact_aborted(SubTransactionId subxact) {
 	for (Claim *claim = list.first; claim != nullptr;) {
 		Claim *next = claim->next;
 		if (claim->subxact == subxact) {
-			remove_claim(*claim); // its lock goes with the sub-transaction
+			remove_claim(*claim); // its locks go with the sub-transaction
 		} else {
-			list.finished -= finished(*claim);
 			while (claim->last != nullptr && claim->last->subxact == subxact) {
 				Change *undone = claim->last;
 				claim->last = undone->former;
 				free_change(undone);
 			}
-			list.finished += finished(*claim);
 		}
 		claim = next;
 	}

@@ -41,7 +41,7 @@ struct Claim {
 	int64 fence;
 	int32 attempt;
 	bool stored;        // external: the row is there already, an earlier attempt's that was taken up
-	bool locked;        // this entry took the key's lock, in `subxact`
+	std::span<const Digest128> locks; // the keys whose locks it took, in `subxact`
 	SubTransactionId subxact;
 	Change *last;       // NULL: open
 	Claim *next;        // in order of claiming
@@ -52,13 +52,14 @@ struct Claim {
 };
 
 struct NewClaim {
-	const Request *request;
+	const Request *request; // whose keys are locked
+	Digest128 key;          // the row's: an older version's when that one's row is taken up
+	const Policy *policy;   // likewise
 	Micros claimed_at;
 	Micros lease_end;
 	int64 fence;
 	int32 attempt;
 	bool stored;
-	bool locked;
 };
 
 // The entry of a key, released ones included; NULL when this transaction has not claimed it.
@@ -66,8 +67,8 @@ Claim *find_claim(const Digest128 &key);
 Claim *first_claim();
 std::size_t claim_count();
 
-// How many of them are finished: what an early flush could write.
-std::size_t finished_claim_count();
+// How many key locks they hold.
+std::size_t claim_lock_count();
 
 // Copies what it needs. The claim belongs to the current sub-transaction.
 Claim &add_claim(const NewClaim &claim);
@@ -76,7 +77,7 @@ Claim &add_claim(const NewClaim &claim);
 void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref, Jsonb *response,
                   bool response_omitted);
 
-// Forgets an entry. Its lock, if any, is the caller's to release.
+// Forgets an entry. Its locks are the caller's to release.
 void remove_claim(Claim &claim);
 
 // Whether claim and every change of it were made in the current sub-transaction, so that undoing it

@@ -84,7 +84,7 @@ Refusal check_occurrence(const Policy &policy, std::string_view occurrence) {
 
 Refusal refuse_undefined(const Call &call) {
 	const int length = static_cast<int>(call.operation.size());
-	if (call.has_version && find_policy(call.operation, 0) != nullptr)
+	if (call.has_version && find_policy(call.operation, 0).policy != nullptr)
 		return {errcode_undefined_operation,
 		        psprintf("version %d of operation \"%.*s\" is not defined", call.version, length, call.operation.data()),
 		        "The view idem_operations lists what is defined."};
@@ -92,6 +92,36 @@ Refusal refuse_undefined(const Call &call) {
 	        psprintf("operation \"%.*s\" is not defined", length, call.operation.data()),
 	        psprintf("Define it once: SELECT idem_define('%.*s', key_fields => '{\"<field>\": \"exact\"}');", length,
 	                 call.operation.data())};
+}
+
+Fault key_under(const Policy &policy, const Call &call, Digest128 &key) {
+	const JsonbDocument document(call.arguments);
+	Arena arena = arena_in(CurrentMemoryContext);
+	begin_sha256();
+	CanonicalWriter writer(digest_sink);
+	const Fault fault = write_preimage(policy.recipe, call.tenant, call.occurrence, document, arena, writer);
+	if (fault.problem == Problem::None) {
+		writer.flush();
+		key = first_half(end_sha256());
+	}
+	return fault;
+}
+
+// A request that a lower version would refuse cannot have been made under it.
+std::span<const OlderKey> older_keys(const Request &request, std::span<const Policy> versions) {
+	if (versions.empty())
+		return {};
+	auto *keys = static_cast<OlderKey *>(palloc(sizeof(OlderKey) * versions.size()));
+	std::size_t count = 0;
+	for (const Policy &version : versions) {
+		Digest128 key;
+		if (version.fault.what != nullptr ||
+		    check_occurrence(version, request.call.occurrence).message != nullptr ||
+		    key_under(version, request.call, key).problem != Problem::None || key == request.key)
+			continue;
+		new (&keys[count++]) OlderKey{&version, key};
+	}
+	return {keys, count};
 }
 
 Fingerprint fingerprint_of(const Recipe &recipe, const JsonbDocument &document) {
@@ -124,26 +154,22 @@ Refusal derive(const Call &call, Request &request) {
 	Refusal refusal = check_call(call);
 	if (refusal.message != nullptr)
 		return refusal;
-	request.policy = find_policy(call.operation, call.version);
-	if (request.policy == nullptr)
+	const FoundPolicy found = find_policy(call.operation, call.version);
+	if (found.policy == nullptr)
 		return refuse_undefined(call);
+	request.policy = found.policy;
+	request.superseded = found.superseded;
 	if (request.policy->fault.what != nullptr)
 		raise_definition_fault(call.operation, request.policy->fault);
 	refusal = check_occurrence(*request.policy, call.occurrence);
 	if (refusal.message != nullptr)
 		return refusal;
 	request.call = call;
-	const Recipe &recipe = request.policy->recipe;
-	const JsonbDocument document(call.arguments);
-	Arena arena = arena_in(CurrentMemoryContext);
-	begin_sha256();
-	CanonicalWriter writer(digest_sink);
-	const Fault fault = write_preimage(recipe, call.tenant, call.occurrence, document, arena, writer);
+	const Fault fault = key_under(*request.policy, call, request.key);
 	if (fault.problem != Problem::None)
 		return refuse_fault(fault);
-	writer.flush();
-	request.key = first_half(end_sha256());
-	request.fingerprint = fingerprint_of(recipe, document);
+	request.fingerprint = fingerprint_of(request.policy->recipe, JsonbDocument(call.arguments));
+	request.older = older_keys(request, found.older);
 	return {};
 }
 

@@ -28,11 +28,19 @@ struct Fingerprint {
 	Digest128 digest{};
 };
 
+// The request's key under a lower version of its operation.
+struct OlderKey {
+	const Policy *policy;
+	Digest128 key;
+};
+
 struct Request {
 	const Policy *policy;
 	Call call;
 	Digest128 key;
-	Fingerprint fingerprint; // under `policy`
+	Fingerprint fingerprint;          // under `policy`
+	std::span<const OlderKey> older;  // those that differ from `key`
+	bool superseded;                  // the operation has a higher version
 };
 
 // Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.

@@ -12,7 +12,7 @@ extern "C" {
 #include "utils/timestamp.h"
 }
 
-#include "pg/claims/claim.hpp"
+#include "pg/claims/match.hpp"
 #include "pg/expiry/sweep_memory.hpp"
 #include "pg/policy/policy.hpp"
 #include "pg/storage/key_lock.hpp"
@@ -113,16 +113,18 @@ private:
 	}
 
 	void remove(const Candidate &candidate) {
-		const KeyLock lock = try_lock_key(candidate.key);
-		if (lock != KeyLock::Busy && delete_row(ledger_, candidate.tid)) {
+		if (!try_lock_key(candidate.key)) {
+			due_ = now_;
+			return;
+		}
+		if (delete_row(ledger_, candidate.tid)) {
 			++deleted_;
 			--left_;
 		} else {
 			due_ = now_;
 		}
 		// A deleted row that is not committed guards the key by itself.
-		if (lock == KeyLock::Taken)
-			unlock_key(candidate.key);
+		unlock_key(candidate.key);
 	}
 
 	const Ledger &ledger_;

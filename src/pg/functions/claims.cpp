@@ -8,6 +8,7 @@ extern "C" {
 #include "pg/claims/answer.hpp"
 #include "pg/claims/claim.hpp"
 #include "pg/claims/finish.hpp"
+#include "pg/claims/lookup.hpp"
 #include "pg/functions/arguments.hpp"
 #include "pg/functions/local_only.hpp"
 
@@ -35,7 +36,7 @@ Datum pg_idem_record(PG_FUNCTION_ARGS) {
 	const std::string_view effect_ref = text_argument(fcinfo, 3);
 	Jsonb *response = jsonb_argument(fcinfo, 4);
 	const Answer answer = claim(call_argument(fcinfo, 5, 6), options);
-	if (answer.owned) {
+	if (answer.owned && !answer.repeated) {
 		require_local_effect(answer.key, "idem_record");
 		complete_fresh_claim(answer.key, effect_ref, response);
 	}

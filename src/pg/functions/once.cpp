@@ -23,6 +23,7 @@ extern "C" {
 #include "pg/claims/answer.hpp"
 #include "pg/claims/claim.hpp"
 #include "pg/claims/finish.hpp"
+#include "pg/claims/repeat.hpp"
 #include "pg/compat.hpp"
 #include "pg/functions/arguments.hpp"
 #include "pg/functions/local_only.hpp"
@@ -116,12 +117,12 @@ bool try_effect(Oid function, Oid collation, Jsonb *arguments, Jsonb **result) {
 	{
 		MemoryContextSwitchTo(context);
 		ErrorData *error = CopyErrorData();
-		if (!is_permanent(error->sqlerrcode))
-			PG_RE_THROW();
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
+		if (!is_permanent(error->sqlerrcode))
+			ReThrowError(error);
 		*result = describe_error(error);
 		FreeErrorData(error);
 	}
@@ -157,6 +158,18 @@ bool stores_errors(FunctionCallInfo fcinfo, int n) {
 	pg_unreachable();
 }
 
+void run_and_record(const Call &call, const Digest128 &key, Oid effect, Oid collation, bool store_errors,
+                    std::string_view ref_field) {
+	Jsonb *result;
+	if (!store_errors)
+		result = run_effect(effect, collation, call.arguments);
+	else if (!try_effect(effect, collation, call.arguments, &result)) {
+		fail_fresh_claim(key, result);
+		return;
+	}
+	complete_fresh_claim(key, reference_in(result, ref_field), result);
+}
+
 } // namespace
 
 extern "C" {
@@ -174,21 +187,15 @@ Datum pg_idem_once(PG_FUNCTION_ARGS) {
 	options.wait = wait_argument(fcinfo, 6);
 	options.site = fcinfo->flinfo;
 	const Call call = call_argument(fcinfo, 4, 5);
-	Answer answer = claim(call, options);
+	const Answer answer = claim(call, options);
 	if (!answer.owned)
 		return answer_datum(answer, fcinfo);
-	require_local_effect(answer.key, "idem_once");
-
-	Jsonb *response;
-	bool ran = true;
-	if (store_errors)
-		ran = try_effect(effect, PG_GET_COLLATION(), call.arguments, &response);
-	else
-		response = run_effect(effect, PG_GET_COLLATION(), call.arguments);
-	if (ran)
-		complete_fresh_claim(answer.key, reference_in(response, ref_field), response);
-	else
-		fail_fresh_claim(answer.key, response);
-	return answer_datum(answer_finished_claim(answer.key, ran), fcinfo);
+	if (!answer.repeated) {
+		require_local_effect(answer.key, "idem_once");
+		run_and_record(call, answer.key, effect, PG_GET_COLLATION(), store_errors, ref_field);
+		// The effect may have claimed keys of its own since.
+		remember_answer(fcinfo->flinfo, answer);
+	}
+	return answer_datum(answer_finished_claim(answer.key), fcinfo);
 }
 }

@@ -178,7 +178,7 @@ void refresh() {
 
 } // namespace
 
-const Policy *find_policy(std::string_view operation, int32 version) {
+FoundPolicy find_policy(std::string_view operation, int32 version) {
 	refresh();
 	// The last one that is not behind what is sought.
 	std::size_t low = 0, high = cache.count;
@@ -191,12 +191,13 @@ const Policy *find_policy(std::string_view operation, int32 version) {
 		else
 			high = middle;
 	}
-	if (low == 0)
-		return nullptr;
-	const Policy &policy = cache.policies[low - 1];
-	if (policy.recipe.operation != operation || (version != 0 && policy.recipe.version != version))
-		return nullptr;
-	return &policy;
+	const auto is_ours = [&](std::size_t at) { return cache.policies[at].recipe.operation == operation; };
+	if (low == 0 || !is_ours(low - 1) || (version != 0 && cache.policies[low - 1].recipe.version != version))
+		return {};
+	std::size_t first = low - 1;
+	while (first > 0 && is_ours(first - 1))
+		--first;
+	return {&cache.policies[low - 1], {&cache.policies[first], low - 1 - first}, low < cache.count && is_ours(low)};
 }
 
 const Policy *find_policy_by_id(int16 id) {

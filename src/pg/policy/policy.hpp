@@ -30,12 +30,18 @@ struct Policy {
 	std::span<const RetentionChange> failure_retention_changes;
 };
 
-// The given version of an operation, or its highest when `version` is 0. NULL when it is not defined.
+struct FoundPolicy {
+	const Policy *policy = nullptr;      // NULL: not defined
+	std::span<const Policy> older;       // the operation's lower versions
+	bool superseded = false;             // it has a higher version
+};
+
+// The given version of an operation, or its highest when `version` is 0.
 //
 // A policy lives until the end of the transaction, even when it is redefined meanwhile. Which
 // definitions a call sees: those committed by now and those of this transaction, whatever its
 // isolation level.
-const Policy *find_policy(std::string_view operation, int32 version);
+FoundPolicy find_policy(std::string_view operation, int32 version);
 
 // The policy that a row was written under; NULL when it was dropped by raw SQL.
 const Policy *find_policy_by_id(int16 id);

@@ -45,29 +45,21 @@ private:
 	ResourceOwner former_;
 };
 
-LockAcquireResult acquire(const LOCKTAG &tag, bool no_wait) {
+bool acquire(const LOCKTAG &tag, bool no_wait) {
 	const TransactionOwner owner;
 	const LockAcquireResult result = LockAcquire(&tag, ExclusiveLock, false, no_wait);
-	if (result == LOCKACQUIRE_ALREADY_HELD)
-		LockRelease(&tag, ExclusiveLock, false); // the extra count
 	owner.restore();
-	return result;
+	return result != LOCKACQUIRE_NOT_AVAIL;
 }
 
 } // namespace
 
-KeyLock try_lock_key(const Digest128 &key) {
-	switch (acquire(tag_of(key), true)) {
-	case LOCKACQUIRE_NOT_AVAIL: return KeyLock::Busy;
-	case LOCKACQUIRE_ALREADY_HELD:
-	case LOCKACQUIRE_ALREADY_CLEAR: return KeyLock::AlreadyHeld;
-	case LOCKACQUIRE_OK: break;
-	}
-	return KeyLock::Taken;
+bool try_lock_key(const Digest128 &key) {
+	return acquire(tag_of(key), true);
 }
 
-bool lock_key(const Digest128 &key) {
-	return acquire(tag_of(key), false) == LOCKACQUIRE_OK;
+void lock_key(const Digest128 &key) {
+	acquire(tag_of(key), false);
 }
 
 void unlock_key(const Digest128 &key) {
@@ -78,7 +70,7 @@ void unlock_key(const Digest128 &key) {
 }
 
 bool try_lock_expiry() {
-	return acquire(tag_of(0, 0, expiry_lock), true) != LOCKACQUIRE_NOT_AVAIL;
+	return acquire(tag_of(0, 0, expiry_lock), true);
 }
 
 } // namespace pg_idem

@@ -14,18 +14,15 @@ extern "C" {
 
 namespace pg_idem {
 
-enum class KeyLock : uint8 {
-	Taken,
-	AlreadyHeld, // by this transaction, which keeps the one that it had
-	Busy,
-};
+// False: another transaction has it, or is waiting for it. Never waits.
+//
+// Locks are counted: each one taken, by either function, is given back by its own unlock_key, in the
+// same sub-transaction, or stays until the (sub-)transaction ends.
+bool try_lock_key(const Digest128 &key);
 
-KeyLock try_lock_key(const Digest128 &key);
+// Waits like any lock: deadlock detection, lock_timeout and cancel apply.
+void lock_key(const Digest128 &key);
 
-// Waits like any lock: deadlock detection, lock_timeout and cancel apply. True: it was not held before.
-bool lock_key(const Digest128 &key);
-
-// Gives back what the current sub-transaction took.
 void unlock_key(const Digest128 &key);
 
 // The lock of whoever runs expiry in this database, to the end of the transaction. False: another

@@ -53,10 +53,14 @@ Probe probe(const Ledger &ledger, const Digest128 &key, bool exact);
 // Raises 40001 when another writer's row, one that took no key lock, is in the way. Never waits.
 void insert_row(const Ledger &ledger, const Row &row);
 
-// Replaces the row at `tid`, under the key's lock. Raises 40001 when it is no longer there.
-void update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row);
+// Replaces the row at `tid`, under the key's lock. False: it is no longer there or, unless `wait`,
+// another transaction locks it or is changing it.
+bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row, bool wait);
 
 // False: another transaction is changing it, or it is gone.
 bool delete_row(const Ledger &ledger, const ItemPointerData &tid);
+
+// Raises 40001 for a row that changed although its key's lock was held.
+[[noreturn]] void outside_writer();
 
 } // namespace pg_idem

@@ -104,8 +104,9 @@ void require_shape(Relation table) {
 	check_columns(RelationGetDescr(table));
 
 	MemoryContext former = MemoryContextSwitchTo(CacheMemoryContext);
-	TupleDesc descriptor = CreateTupleDescCopy(RelationGetDescr(table));
-	descriptor->natts = short_row_columns;
+	TupleDesc descriptor = CreateTemplateTupleDesc(short_row_columns);
+	for (AttrNumber column = 1; column <= short_row_columns; ++column)
+		TupleDescCopyEntry(descriptor, column, RelationGetDescr(table), column);
 	MemoryContextSwitchTo(former);
 	if (short_descriptor != nullptr)
 		FreeTupleDesc(short_descriptor);

@@ -20,14 +20,6 @@ namespace pg_idem {
 
 namespace {
 
-[[noreturn]] void outside_writer() {
-	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-	                errmsg("could not record a key because of a writer outside pg_idem"),
-	                errdetail("A row of the same key was written without the key's lock: by a restore, a logical subscription or SQL on idem.key."),
-	                errhint("Retry the whole transaction.")));
-	pg_unreachable();
-}
-
 // Someone else may have added indexes, with expressions or predicates: the executor knows how.
 void insert_into_all_indexes(const Ledger &ledger, HeapTuple tuple) {
 	EState *estate = CreateExecutorState();
@@ -66,6 +58,14 @@ void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, b
 
 } // namespace
 
+void outside_writer() {
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+	                errmsg("could not record a key because of a writer outside pg_idem"),
+	                errdetail("A row of the same key was written without the key's lock: by a restore, a logical subscription or SQL on idem.key."),
+	                errhint("Retry the whole transaction.")));
+	pg_unreachable();
+}
+
 void insert_row(const Ledger &ledger, const Row &row) {
 	Datum values[column_count];
 	bool nulls[column_count];
@@ -76,21 +76,21 @@ void insert_row(const Ledger &ledger, const Row &row) {
 	heap_freetuple(tuple);
 }
 
-void update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row) {
+bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row, bool wait) {
 	CheckCmdReplicaIdentity(ledger.table, CMD_UPDATE);
 	Datum values[column_count];
 	bool nulls[column_count];
 	HeapTuple tuple = encode_row(row, RelationGetDescr(ledger.table), values, nulls);
 	ItemPointerData target = tid;
 	bool needs_index_entries;
-	const TM_Result result = update_heap_tuple(ledger.table, &target, tuple, &needs_index_entries);
-	if (result != TM_Ok)
-		outside_writer();
+	if (update_heap_tuple(ledger.table, &target, tuple, wait, &needs_index_entries) != TM_Ok)
+		return false;
 	if (needs_index_entries)
 		insert_into_indexes(ledger, tuple, values, nulls);
 	heap_freetuple(tuple);
 	// A later call of the same statement must see this version.
 	CommandCounterIncrement();
+	return true;
 }
 
 bool delete_row(const Ledger &ledger, const ItemPointerData &tid) {

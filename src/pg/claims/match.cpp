@@ -1,0 +1,144 @@
+#include "pg/claims/match.hpp"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+#include "core/retention.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+bool same(const Fingerprint &a, const Fingerprint &b) {
+	return a.present == b.present && (!a.present || a.digest == b.digest);
+}
+
+// The version that the row was written with; the request's own when raw SQL has dropped that one.
+const Policy &policy_of(const Row &row, const Request &request) {
+	if (row.policy == request.policy->id)
+		return *request.policy;
+	const Policy *policy = find_policy_by_id(row.policy);
+	return policy != nullptr ? *policy : *request.policy;
+}
+
+// Compares under `policy`, the version that the stored fingerprint was made with.
+bool is_same_request(const Fingerprint &stored, const Policy &policy, const Request &request) {
+	if (policy.id == request.policy->id)
+		return same(stored, request.fingerprint);
+	Fingerprint fingerprint;
+	return fingerprint_under(policy, request.call, fingerprint) && same(stored, fingerprint);
+}
+
+// The fingerprint first, then the state: for every row, whoever asks.
+Answer answer_settled(const Probe &probe, const Policy &policy, bool same_request) {
+	const Row &row = probe.row;
+	Record record;
+	record.state = row.state;
+	record.same_request = same_request;
+	record.life_end = life_end_of(row, policy);
+	record.lease_end = row.lease_end;
+	Decision decision = decide(&record, GetCurrentTimestamp(), policy.retry_after);
+	// A row that an early flush of this transaction wrote is its own open claim still.
+	if (probe.own && row.state == State::Open && same_request)
+		decision = decide_own_open();
+	return answer_of_row(decision, row, policy);
+}
+
+// "claimed" when there is no row; in flight for what is not committed.
+Answer answer_probe(const Probe &probe, const Request &request) {
+	switch (probe.presence) {
+	case Presence::None: return answer_bare(decide(nullptr, 0, 0), request);
+	case Presence::InFlight: return answer_in_flight(request);
+	case Presence::Settled: break;
+	}
+	const Policy &policy = policy_of(probe.row, request);
+	const Fingerprint stored{probe.row.has_fingerprint, probe.row.fingerprint};
+	return answer_settled(probe, policy, is_same_request(stored, policy, request));
+}
+
+Answer answer_claim(const Claim &own, bool same_request) {
+	if (same_request && own.open())
+		return answer_of_claim(decide_own_open(), own);
+	Record record;
+	record.state = own.state();
+	record.same_request = same_request;
+	record.life_end = PG_INT64_MAX; // nothing of an open transaction is past its life
+	return answer_of_claim(decide(&record, 0, own.policy->retry_after), own);
+}
+
+} // namespace
+
+Match match(const Ledger &ledger, const Request &request, bool exact) {
+	Match own;
+	own.probe = probe(ledger, request.key, exact);
+	own.answer = answer_probe(own.probe, request);
+	if (request.older.empty() || !owns(own.answer.decision) || own.answer.decision.continues)
+		return own;
+	for (const OlderKey &older : request.older) {
+		Match match;
+		match.probe = probe(ledger, older.key, exact);
+		match.answer = answer_probe(match.probe, request);
+		// An older row past its life is gone: it has another key, so it is not in the way either.
+		if (!owns(match.answer.decision) || match.answer.decision.continues)
+			return match;
+	}
+	return own;
+}
+
+Claim *find_own_claim(const Request &request) {
+	Claim *own = find_claim(request.key);
+	for (std::size_t i = 0; own == nullptr && i < request.older.size(); ++i)
+		own = find_claim(request.older[i].key);
+	return own;
+}
+
+Answer answer_own(const Claim &own, const Request &request) {
+	return answer_claim(own, is_request_of(own, request));
+}
+
+Answer answer_named(const Claim &own) {
+	return answer_claim(own, true);
+}
+
+bool is_request_of(const Claim &own, const Request &request) {
+	return is_same_request(own.fingerprint, *own.policy, request);
+}
+
+Answer answer_named(const Probe &probe, const Policy &policy) {
+	return answer_settled(probe, policy, true);
+}
+
+Answer answer_bare(const Decision &decision, const Request &request) {
+	Answer answer;
+	answer.decision = decision;
+	answer.prefix = request.policy->prefix;
+	answer.key = request.key;
+	return answer;
+}
+
+Answer answer_in_flight(const Request &request) {
+	Answer answer = answer_bare(decide_in_flight(request.policy->retry_after), request);
+	answer.in_flight = true;
+	return answer;
+}
+
+bool owns(const Decision &decision) {
+	return decision.action == Action::Do || decision.action == Action::Verify;
+}
+
+Micros life_end_of(const Row &row, const Policy &policy) {
+	if (row.state == State::Failed)
+		return life_end(row.completed_at, policy.failure_retention, policy.failure_retention_changes);
+	return life_end(row.completed_at, policy.retention, policy.retention_changes);
+}
+
+void require_visible(const Probe &probe) {
+	if (probe.presence == Presence::Settled && !probe.snapshot_sees)
+		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+		                errmsg("could not serialize access due to a concurrent claim"),
+		                errdetail("The key was recorded after the snapshot of this transaction was taken."),
+		                errhint("Retry the whole transaction.")));
+}
+
+} // namespace pg_idem

@@ -1,0 +1,49 @@
+// What the ledger has for a request, read but not decided on.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+}
+
+#include "pg/claims/answer.hpp"
+#include "pg/claims/pending.hpp"
+#include "pg/claims/request.hpp"
+#include "pg/storage/ledger.hpp"
+
+namespace pg_idem {
+
+// What stands against a request in the ledger, and what it means. When the answer is an ownership,
+// `probe` is of the row that goes (it is past its life) or is taken up (it was released), if any.
+struct Match {
+	Probe probe;
+	Answer answer;
+};
+
+// Looks under the request's own key and then under its keys of lower versions, since an intent that was
+// claimed before a new version came is the same intent after it.
+Match match(const Ledger &ledger, const Request &request, bool exact);
+
+// The claim of this transaction for the request, under any of its keys.
+Claim *find_own_claim(const Request &request);
+
+// A key that this transaction has claimed before, whatever has become of it here.
+Answer answer_own(const Claim &own, const Request &request);
+bool is_request_of(const Claim &own, const Request &request);
+
+// A key that was asked for by name: there is no request to compare.
+Answer answer_named(const Probe &probe, const Policy &policy);
+Answer answer_named(const Claim &own);
+
+Answer answer_bare(const Decision &decision, const Request &request);
+Answer answer_in_flight(const Request &request);
+
+// Whether the decision makes the caller the owner.
+bool owns(const Decision &decision);
+
+// The last instant at which a finished row answers.
+Micros life_end_of(const Row &row, const Policy &policy);
+
+// Raises 40001 unless the transaction's snapshot sees the probed row.
+void require_visible(const Probe &probe);
+
+} // namespace pg_idem
