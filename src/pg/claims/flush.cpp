@@ -23,7 +23,14 @@ namespace {
 bool committing = false;       // the claims were written: no more of them in this transaction
 bool first_in_line = false;    // a callback of ours was put in front in this transaction
 bool external_written = false; // an early flush wrote an external claim
-std::size_t flush_threshold = 0;
+
+// How many key locks are too many, in this sub-transaction.
+struct Threshold {
+	SubTransactionId subxact;
+	std::size_t locks;
+};
+
+Threshold flush_threshold;
 
 // More locks than this, and a few hundred such transactions would fill the shared lock table.
 std::size_t lock_cap() {
@@ -103,14 +110,19 @@ void write_all_claims() {
 }
 
 // Writes what is settled in the current sub-transaction and gives the locks back: the uncommitted row
-// guards the key as well. What an outer level has a part in must stay, since its locks do.
+// guards the key as well. What an outer level has a part in must stay, since its locks do. The claims of
+// the current level are the last ones.
 void write_some_claims() {
-	if (claim_lock_count() < Max(flush_threshold, lock_cap()))
+	const SubTransactionId current = GetCurrentSubTransactionId();
+	if (flush_threshold.subxact != current)
+		flush_threshold = {current, lock_cap()};
+	if (claim_lock_count() < flush_threshold.locks)
 		return;
+	PushActiveSnapshot(GetTransactionSnapshot());
 	const Ledger ledger = open_ledger();
 	bool written = false;
-	for (Claim *claim = first_claim(); claim != nullptr;) {
-		Claim *next = claim->next;
+	for (Claim *claim = last_claim(); claim != nullptr && claim->subxact == current;) {
+		Claim *previous = claim->previous;
 		const bool final = is_finished(claim->state()) || (claim->policy->external && claim->open());
 		if (final && needs_row(*claim) && is_of_current_subxact(*claim)) {
 			insert_row(ledger, row_of(*claim));
@@ -120,13 +132,14 @@ void write_some_claims() {
 				unlock_key(key);
 			remove_claim(*claim);
 		}
-		claim = next;
+		claim = previous;
 	}
 	close_ledger(ledger);
+	PopActiveSnapshot();
 	if (written)
 		CommandCounterIncrement(); // this transaction has to see the rows from now on
 	// Those that had to stay are not looked at again with every claim.
-	flush_threshold = claim_lock_count() + lock_cap();
+	flush_threshold.locks = Max(claim_lock_count() + lock_cap() / 2, lock_cap());
 }
 
 void end_of_transaction() {
@@ -135,7 +148,7 @@ void end_of_transaction() {
 	committing = false;
 	first_in_line = false;
 	external_written = false;
-	flush_threshold = 0;
+	flush_threshold = {};
 }
 
 void on_transaction_event(XactEvent event, void *) {
@@ -172,8 +185,13 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 		claims_subxact_aborted(subxact);
 		ledger_subxact_aborted(subxact);
 		break;
-	case SUBXACT_EVENT_START_SUB:
-	case SUBXACT_EVENT_PRE_COMMIT_SUB: break;
+	case SUBXACT_EVENT_PRE_COMMIT_SUB:
+		// The last moment for these claims to be written early: they are the outer level's from now on,
+		// and a loop of blocks with EXCEPTION would collect locks without end.
+		if (claim_count() > 0)
+			write_some_claims();
+		break;
+	case SUBXACT_EVENT_START_SUB: break;
 	}
 }
 

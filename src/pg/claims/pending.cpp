@@ -78,6 +78,10 @@ Claim *first_claim() {
 	return list.first;
 }
 
+Claim *last_claim() {
+	return list.last;
+}
+
 std::size_t claim_count() {
 	return list.count;
 }

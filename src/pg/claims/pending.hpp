@@ -65,6 +65,7 @@ struct NewClaim {
 // The entry of a key, released ones included; NULL when this transaction has not claimed it.
 Claim *find_claim(const Digest128 &key);
 Claim *first_claim();
+Claim *last_claim();
 std::size_t claim_count();
 
 // How many key locks they hold.

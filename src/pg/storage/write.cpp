@@ -8,7 +8,6 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "executor/executor.h"
-#include "pgstat.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
@@ -71,7 +70,6 @@ void insert_row(const Ledger &ledger, const Row &row) {
 	bool nulls[column_count];
 	HeapTuple tuple = encode_row(row, RelationGetDescr(ledger.table), values, nulls);
 	heap_insert(ledger.table, tuple, GetCurrentCommandId(true), 0, nullptr);
-	pgstat_count_heap_insert(ledger.table, 1);
 	insert_into_indexes(ledger, tuple, values, nulls);
 	heap_freetuple(tuple);
 }
