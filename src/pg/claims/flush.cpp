@@ -121,6 +121,7 @@ void write_some_claims() {
 	PushActiveSnapshot(GetTransactionSnapshot());
 	const Ledger ledger = open_ledger();
 	bool written = false;
+	std::size_t kept = 0;
 	for (Claim *claim = last_claim(); claim != nullptr && claim->subxact == current;) {
 		Claim *previous = claim->previous;
 		const bool final = is_finished(claim->state()) || (claim->policy->external && claim->open());
@@ -131,6 +132,8 @@ void write_some_claims() {
 			for (const Digest128 &key : claim->locks)
 				unlock_key(key);
 			remove_claim(*claim);
+		} else {
+			++kept;
 		}
 		claim = previous;
 	}
@@ -138,8 +141,8 @@ void write_some_claims() {
 	PopActiveSnapshot();
 	if (written)
 		CommandCounterIncrement(); // this transaction has to see the rows from now on
-	// Those that had to stay are not looked at again with every claim.
-	flush_threshold.locks = Max(claim_lock_count() + lock_cap() / 2, lock_cap());
+	// Those that had to stay are looked at again only when as many have come.
+	flush_threshold.locks = Max(claim_lock_count() + kept, lock_cap());
 }
 
 void end_of_transaction() {
