@@ -13,9 +13,10 @@ unit_tests() {
 	local folder=$build/$1
 	say "unit tests: $1"
 	shift
-	cmake -S "$project" -B "$folder" "$@" >/dev/null
+	cmake -S "$project" -B "$folder" -DCMAKE_RULE_MESSAGES=OFF "$@" >/dev/null
 	cmake --build "$folder" -j"$(nproc)" -- --no-print-directory -s
-	ctest --test-dir "$folder" --output-on-failure --no-tests=error -j"$(nproc)"
+	ctest --test-dir "$folder" --output-on-failure --no-tests=error -j"$(nproc)" |
+		grep -vE '^ +Start +[0-9]+:'
 }
 
 unit_tests core -DCMAKE_BUILD_TYPE=RelWithDebInfo
@@ -23,8 +24,8 @@ unit_tests core-sanitized -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPG_IDEM_SANITIZE=a
 
 say "fuzzers"
 fuzz=$build/core-fuzz
-cmake -S "$project" -B "$fuzz" -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	-DPG_IDEM_FUZZ=ON >/dev/null
+cmake -S "$project" -B "$fuzz" -DCMAKE_RULE_MESSAGES=OFF -DCMAKE_CXX_COMPILER=clang++-14 \
+	-DCMAKE_BUILD_TYPE=RelWithDebInfo -DPG_IDEM_FUZZ=ON >/dev/null
 cmake --build "$fuzz" -j"$(nproc)" -- --no-print-directory -s
 mapfile -t fuzzers < <(find "$fuzz" -type f -executable -name 'fuzz_*' | sort)
 [ ${#fuzzers[@]} -gt 0 ] || die "no fuzzer was built"
