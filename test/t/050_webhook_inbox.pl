@@ -8,7 +8,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $payloads = $ENV{PG_IDEM_WEBHOOKS}
-  or die "PG_IDEM_WEBHOOKS must name the unpacked package @octokit/webhooks-examples";
+  or die 'PG_IDEM_WEBHOOKS must name the unpacked package @octokit/webhooks-examples';
 
 my $node = PostgreSQL::Test::Cluster->new('inbox');
 $node->init;

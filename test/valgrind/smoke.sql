@@ -12,20 +12,20 @@ create function file(a jsonb) returns jsonb language sql as 'insert into effect 
 create function refuse(a jsonb) returns jsonb language plpgsql as 'begin insert into effect values (a::text); raise exception ''refused''; end'
 begin
 select (c).outcome, (c).action, (c).key from (select idem_claim('acme', 'refund', '{"charge_id": "ch_1", "amount": 129.99, "currency": "gbp", "reason": "late"}') c) s
-select (idem_claim('acme', 'refund', '{"charge_id": "ch_1", "amount": 129.99, "currency": "gbp", "reason": "late"}')).*
+select * from idem_claim('acme', 'refund', '{"charge_id": "ch_1", "amount": 129.99, "currency": "gbp", "reason": "late"}')
 select idem_complete('acme', idem_key('acme', 'refund', '{"charge_id": "ch_1", "amount": 129.99, "currency": "gbp"}'), 'rf_1', '{"refund_id": "rf_1"}')
 commit
-select (idem_claim('acme', 'refund', '{"amount": "129.990", "currency": "GBP", "charge_id": "ch_1", "reason": "late", "trace": 7}')).*
-select (idem_claim('acme', 'refund', '{"amount": "129.990", "currency": "GBP", "charge_id": "ch_1", "reason": "too late"}')).*
-select (idem_lookup('acme', 'refund', '{"amount": "129.990", "currency": "GBP", "charge_id": "ch_1", "reason": "late"}')).*
-select (idem_once('acme', 'refund', '{"amount": 5, "currency": "JPY", "charge_id": "ch_2"}', 'file(jsonb)')).*
-select (idem_once('acme', 'refund', '{"amount": 5, "currency": "JPY", "charge_id": "ch_2"}', 'file(jsonb)')).*
-select (idem_once('acme', 'refund', '{"amount": 6, "currency": "JPY", "charge_id": "ch_2"}', 'refuse(jsonb)', on_error => 'store')).*
+select * from idem_claim('acme', 'refund', '{"amount": "129.990", "currency": "GBP", "charge_id": "ch_1", "reason": "late", "trace": 7}')
+select * from idem_claim('acme', 'refund', '{"amount": "129.990", "currency": "GBP", "charge_id": "ch_1", "reason": "too late"}')
+select * from idem_lookup('acme', 'refund', '{"amount": "129.990", "currency": "GBP", "charge_id": "ch_1", "reason": "late"}')
+select * from idem_once('acme', 'refund', '{"amount": 5, "currency": "JPY", "charge_id": "ch_2"}', 'file(jsonb)')
+select * from idem_once('acme', 'refund', '{"amount": 5, "currency": "JPY", "charge_id": "ch_2"}', 'file(jsonb)')
+select * from idem_once('acme', 'refund', '{"amount": 6, "currency": "JPY", "charge_id": "ch_2"}', 'refuse(jsonb)', on_error => 'fail')
 -- error
-select (idem_once('acme', 'refund', '{"amount": 7, "currency": "JPY", "charge_id": "ch_2"}', 'refuse(jsonb)')).*
-select (idem_record('acme', 'webhook', '{"a": [1, 2, {"b": 3}]}', 'ev_1', '{"text": "more than twenty bytes of it"}', occurrence => 'evt_1')).*
-select (idem_record('acme', 'webhook', '{"a": [1, 2, {"b": 3.0}]}', 'ev_1', '{}', occurrence => 'evt_1')).*
-select (idem_record('acme', 'webhook', '{"a": [1, 2, {"b": 4}]}', 'ev_1', '{}', occurrence => 'evt_1')).*
+select * from idem_once('acme', 'refund', '{"amount": 7, "currency": "JPY", "charge_id": "ch_2"}', 'refuse(jsonb)')
+select * from idem_record('acme', 'webhook', '{"a": [1, 2, {"b": 3}]}', 'ev_1', '{"text": "more than twenty bytes of it"}', occurrence => 'evt_1')
+select * from idem_record('acme', 'webhook', '{"a": [1, 2, {"b": 3.0}]}', 'ev_1', '{}', occurrence => 'evt_1')
+select * from idem_record('acme', 'webhook', '{"a": [1, 2, {"b": 4}]}', 'ev_1', '{}', occurrence => 'evt_1')
 select count(*), sum(length((idem_record('t' || i % 7, 'note', jsonb_build_object('n', i, 's', repeat('x', i)), 'e' || i)).outcome)) from generate_series(1, 300) i
 begin
 savepoint s
@@ -38,18 +38,18 @@ select (idem_claim('acme', 'note', '[2]')).outcome
 select idem_release('acme', idem_key('acme', 'note', '[2]'))
 release s
 commit
-select (idem_claim('acme', 'note', '[1]')).*
+select * from idem_claim('acme', 'note', '[1]')
 begin
 select (idem_claim('acme', 'note', '"scalar"')).outcome
 -- error
 commit
-select (idem_claim('acme', 'call', '{"id": 1}')).*
-select (idem_claim('acme', 'call', '{"id": 1}')).*
+select * from idem_claim('acme', 'call', '{"id": 1}')
+select * from idem_claim('acme', 'call', '{"id": 1}')
 select idem_complete('acme', key, 'p_1', '{"ok": true}', fence) from (select idem_keys.key, k.fence from idem_keys join idem.key k on k.key = right(idem_keys.key, 32)::uuid where operation = 'call') s
-select (idem_claim('acme', 'call', '{"id": 1, "extra": 2}')).*
+select * from idem_claim('acme', 'call', '{"id": 1, "extra": 2}')
 select (idem_claim('acme', 'call', '{"id": 2}')).outcome
 select idem_unknown('acme', idem_keys.key, k.fence) from idem_keys join idem.key k on k.key = right(idem_keys.key, 32)::uuid where operation = 'call' and idem_keys.state = 'open'
-select (idem_claim('acme', 'call', '{"id": 2}')).*
+select * from idem_claim('acme', 'call', '{"id": 2}')
 select idem_resolve('acme', key, 'completed', 'p_2', '{"ok": true}', 'seen at the provider') from idem_keys where state = 'unknown'
 select (idem_lookup('acme', key)).outcome from idem_keys where operation = 'call'
 -- error
@@ -57,13 +57,13 @@ select idem_complete('acme', 'rfnd_00000000000000000000000000000000', 'x')
 -- error
 select idem_complete('acme', 'no key at all', 'x')
 -- error
-select (idem_claim('acme', 'nothing', '{}')).*
+select * from idem_claim('acme', 'nothing', '{}')
 -- error
-select (idem_claim(null, 'refund', '{}')).*
+select * from idem_claim(null, 'refund', '{}')
 -- error
-select (idem_claim('acme', 'refund', '{"charge_id": null, "amount": 1, "currency": "EUR"}')).*
+select * from idem_claim('acme', 'refund', '{"charge_id": null, "amount": 1, "currency": "EUR"}')
 -- error
-select (idem_claim('acme', 'webhook', '{}')).*
+select * from idem_claim('acme', 'webhook', '{}')
 -- error
 select idem_define('broken', key_fields => '{"a..b": "exact"}')
 -- error
