@@ -112,11 +112,11 @@ void write_all_claims() {
 // Writes what is settled in the current sub-transaction and gives the locks back: the uncommitted row
 // guards the key as well. What an outer level has a part in must stay, since its locks do. The claims of
 // the current level are the last ones.
-void write_some_claims() {
+void write_some_claims(bool last_chance) {
 	const SubTransactionId current = GetCurrentSubTransactionId();
 	if (flush_threshold.subxact != current)
 		flush_threshold = {current, lock_cap()};
-	if (claim_lock_count() < flush_threshold.locks)
+	if (claim_lock_count() < (last_chance ? lock_cap() : flush_threshold.locks))
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	const Ledger ledger = open_ledger();
@@ -192,7 +192,7 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 		// The last moment for these claims to be written early: they are the outer level's from now on,
 		// and a loop of blocks with EXCEPTION would collect locks without end.
 		if (claim_count() > 0)
-			write_some_claims();
+			write_some_claims(true);
 		break;
 	case SUBXACT_EVENT_START_SUB: break;
 	}
@@ -213,7 +213,7 @@ void begin_claiming() {
 		RegisterXactCallback(on_transaction_event, &first_in_line);
 		first_in_line = true;
 	}
-	write_some_claims();
+	write_some_claims(false);
 }
 
 void watch_transactions() {
