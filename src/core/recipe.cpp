@@ -129,6 +129,11 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 	return {};
 }
 
+// Identity `occurrence` binds every argument; the key covers none.
+std::span<const Path> not_bound(const Recipe &recipe) {
+	return recipe.identity == Identity::Fields ? recipe.unbound : recipe.unchecked;
+}
+
 } // namespace
 
 bool parse_normaliser(std::string_view text, Arena &arena, KeyField &field) {
@@ -201,15 +206,17 @@ Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_
 	return write_key_document(recipe, tenant, occurrence, arguments, arena, writer);
 }
 
-bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWriter &writer) {
+bool has_bound(const Recipe &recipe, const Document &arguments) {
 	if (recipe.identity == Identity::Arguments)
 		return false;
-	const std::span<const Path> excluded =
-		recipe.identity == Identity::Fields ? recipe.unbound : recipe.unchecked;
 	const Value root = arguments.root();
-	if (root.kind == Kind::Object && arguments.is_empty_without(root, excluded))
+	return root.kind != Kind::Object || !arguments.is_empty_without(root, not_bound(recipe));
+}
+
+bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWriter &writer) {
+	if (!has_bound(recipe, arguments))
 		return false;
-	arguments.write(root, excluded, writer);
+	arguments.write(arguments.root(), not_bound(recipe), writer);
 	return true;
 }
 

@@ -80,8 +80,11 @@ Fault write_key_document(const Recipe &recipe, std::string_view tenant, std::str
 Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
                      const Document &arguments, Arena &arena, CanonicalWriter &writer);
 
-// False when nothing is left to bind: the key covers every argument that is checked. Then the
-// writer holds nothing worth hashing and the request has no fingerprint.
+// What is bound but not in the key. False: nothing is, since the key covers every argument that is
+// checked, and the request has no fingerprint.
+bool has_bound(const Recipe &recipe, const Document &arguments);
+
+// Writes it, if there is any. Returns has_bound.
 bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWriter &writer);
 
 // Empty or nothing but Unicode white space: no identity argument may be that.

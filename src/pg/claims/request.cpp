@@ -126,10 +126,11 @@ std::span<const OlderKey> older_keys(const Request &request, std::span<const Pol
 
 Fingerprint fingerprint_of(const Recipe &recipe, const JsonbDocument &document) {
 	Fingerprint fingerprint;
-	begin_sha256();
-	CanonicalWriter writer(digest_sink);
-	fingerprint.present = write_bound(recipe, document, writer);
+	fingerprint.present = has_bound(recipe, document);
 	if (fingerprint.present) {
+		begin_sha256();
+		CanonicalWriter writer(digest_sink);
+		write_bound(recipe, document, writer);
 		writer.flush();
 		fingerprint.digest = first_half(end_sha256());
 	}
