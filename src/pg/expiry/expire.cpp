@@ -60,6 +60,7 @@ private:
 	bool page(BlockNumber block) {
 		Candidate candidates[MaxHeapTuplesPerPage];
 		int count = 0;
+		policies_ = all_policies(); // now, since nothing may be loaded while the buffer is locked
 		// The pin lasts until the rows are deleted: without it their places could be given to others.
 		Buffer buffer = ReadBufferExtended(ledger_.table, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -100,7 +101,7 @@ private:
 		const Row row = decode_life(tuple, RelationGetDescr(ledger_.table));
 		if (!row.finished)
 			return false;
-		const Policy *policy = find_policy_by_id(row.policy);
+		const Policy *policy = policy_of(row);
 		if (policy == nullptr)
 			return false; // raw SQL has dropped it, so nobody knows how long the key lives
 		const Micros end = life_end_of(row, *policy);
@@ -110,6 +111,13 @@ private:
 		}
 		*key = row.key;
 		return true;
+	}
+
+	const Policy *policy_of(const Row &row) const {
+		for (const Policy &policy : policies_)
+			if (policy.id == row.policy)
+				return &policy;
+		return nullptr;
 	}
 
 	void remove(const Candidate &candidate) {
@@ -131,6 +139,7 @@ private:
 	int32 left_;
 	int32 deleted_ = 0;
 	BufferAccessStrategy strategy_;
+	std::span<const Policy> policies_;
 	Micros shortest_life_;
 	Micros now_ = 0;
 	Micros due_ = 0;
