@@ -206,7 +206,7 @@ Problem minor_units(const Normaliser &normaliser, const Value &in, const Value &
 		decimals = *exponent;
 	}
 	decimal.point += decimals;
-	if (static_cast<std::int64_t>(decimal.count) > decimal.point && decimal.count > 0)
+	if (static_cast<std::int64_t>(decimal.count) > decimal.point)
 		return Problem::TooManyDecimals;
 	out = number_value(decimal, scratch);
 	return Problem::None;

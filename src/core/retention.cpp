@@ -8,11 +8,12 @@ namespace pg_idem {
 
 namespace {
 
+// `span` is a retention, which is never negative.
 Micros after(Micros instant, Micros span) {
 	Micros sum = 0;
-	if (!__builtin_add_overflow(instant, span, &sum))
-		return sum;
-	return span < 0 ? std::numeric_limits<Micros>::min() : std::numeric_limits<Micros>::max();
+	if (__builtin_add_overflow(instant, span, &sum))
+		return std::numeric_limits<Micros>::max();
+	return sum;
 }
 
 } // namespace

@@ -98,7 +98,9 @@ TEST_F(NormaliserTest, upper_and_lower_change_ascii_letters_only) {
 TEST_F(NormaliserTest, strings_longer_than_the_scratch_go_to_the_arena) {
 	for (const std::size_t size : {255U, 256U, 257U, 100000U}) {
 		const std::string json = "\"" + std::string(size, 'q') + "\"";
+		const std::size_t before = memory_.allocations();
 		EXPECT_EQ(normal("upper", json), "\"" + std::string(size, 'Q') + "\"");
+		EXPECT_EQ(memory_.allocations() > before, size > scratch_.text.size());
 	}
 }
 

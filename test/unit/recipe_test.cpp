@@ -208,6 +208,9 @@ TEST(Recipe, C062_an_occurrence_binds_every_argument_that_is_checked) {
 	EXPECT_EQ(recipe.bound(document("[]")), "[]");
 	EXPECT_EQ(recipe.bound(document("null")), "null");
 	EXPECT_EQ(recipe.intent(document(R"({"id":4,"n":1})")), R"({"n":1})");
+	TestRecipe with_fields({.identity = Identity::Occurrence, .fields = {{"id", "exact"}}});
+	EXPECT_EQ(with_fields.bound(document(R"({"id":4})")), R"({"id":4})")
+		<< "no field is in the key";
 }
 
 class ParseNormaliserTest : public ::testing::Test {
