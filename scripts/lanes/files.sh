@@ -10,10 +10,13 @@ need_packages "${module_packages[@]}" clang-format-14 shellcheck cmake pkg-confi
 cd "$project"
 
 layout_of_cpp_files() {
-	local files
+	local files faults
 	mapfile -t files < <(find src test bench -type f \( -name '*.cpp' -o -name '*.hpp' \) | sort)
 	[ ${#files[@]} -gt 0 ] || die "no C++ file found"
-	clang-format-14 --dry-run -Werror "${files[@]}"
+	faults=$(clang-format-14 --dry-run -Werror "${files[@]}" 2>&1) && return
+	echo "lines to be laid out otherwise, by file (clang-format-14 -i FILE does it):"
+	sed -nE 's/:[0-9]+:[0-9]+: error: .*//p; /^(Error|Invalid|YAML)/p' <<<"$faults" | sort | uniq -c
+	return 1
 }
 
 shell_scripts_are_clean() {
