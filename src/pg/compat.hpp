@@ -23,19 +23,20 @@ inline TM_Result update_heap_tuple(Relation table, ItemPointer tid, HeapTuple tu
 	LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
 	TU_UpdateIndexes update_indexes;
-	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true), InvalidSnapshot, wait,
-	                                     &failure, &mode, &update_indexes);
+	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true),
+	                                     InvalidSnapshot, wait, &failure, &mode, &update_indexes);
 	*needs_index_entries = result == TM_Ok && update_indexes != TU_None;
 #else
-	const TM_Result result =
-	    heap_update(table, tid, tuple, GetCurrentCommandId(true), InvalidSnapshot, wait, &failure, &mode);
+	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true),
+	                                     InvalidSnapshot, wait, &failure, &mode);
 	*needs_index_entries = result == TM_Ok && !HeapTupleIsHeapOnly(tuple);
 #endif
 	return result;
 }
 
 // 16 added a flag for summarising indexes (19d8e2308b).
-inline List *insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate, bool *conflict) {
+inline List *insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate,
+                                 bool *conflict) {
 #if PG_VERSION_NUM >= 160000
 	return ExecInsertIndexTuples(info, slot, estate, false, true, conflict, NIL, false);
 #else
@@ -46,7 +47,8 @@ inline List *insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, ESta
 // 16 has one check for all kinds of objects (c727f511bd).
 inline void require_execute_privilege(Oid function) {
 #if PG_VERSION_NUM >= 160000
-	const AclResult result = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+	const AclResult result =
+		object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
 #else
 	const AclResult result = pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
 #endif

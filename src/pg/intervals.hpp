@@ -19,7 +19,8 @@ inline Micros interval_micros(const Interval *interval) {
 	    pg_add_s64_overflow(days, interval->day, &days) ||
 	    pg_mul_s64_overflow(days, USECS_PER_DAY, &span) ||
 	    pg_add_s64_overflow(span, interval->time, &span))
-		return interval->month < 0 || interval->day < 0 || interval->time < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+		return interval->month < 0 || interval->day < 0 || interval->time < 0 ? PG_INT64_MIN
+		                                                                      : PG_INT64_MAX;
 	return span;
 }
 

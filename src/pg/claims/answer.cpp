@@ -18,8 +18,21 @@ namespace {
 
 // In the order of the type idem.claim.
 enum Field {
-	f_outcome, f_action, f_key, f_attempt, f_fence, f_effect_ref, f_response, f_response_omitted, f_retryable,
-	f_retry_after, f_differing_fields, f_claimed_at, f_completed_at, f_message, field_count,
+	f_outcome,
+	f_action,
+	f_key,
+	f_attempt,
+	f_fence,
+	f_effect_ref,
+	f_response,
+	f_response_omitted,
+	f_retryable,
+	f_retry_after,
+	f_differing_fields,
+	f_claimed_at,
+	f_completed_at,
+	f_message,
+	field_count,
 };
 
 // Words for a person or a model who reads nothing else of the row.
@@ -28,19 +41,27 @@ std::string_view message_of(const Answer &answer) {
 		return "released: known not to have happened, and the next claim of the same request owns it";
 	switch (answer.decision.outcome) {
 	case Outcome::Claimed:
-		return answer.decision.action == Action::Do ? "you own this key: do the effect, then complete it"
-		                                            : "the effect was done now, by this call";
-	case Outcome::Takeover: return "you own this key after an attempt whose outcome is unknown: look the effect up before you do it";
-	case Outcome::Replayed: return "done before: this is the stored response of that time, and nothing was done now";
-	case Outcome::Failed: return "failed before, for good: this is the stored error of that time, and nothing was done now";
+		return answer.decision.action == Action::Do
+		           ? "you own this key: do the effect, then complete it"
+		           : "the effect was done now, by this call";
+	case Outcome::Takeover:
+		return "you own this key after an attempt whose outcome is unknown: look the effect up before you do it";
+	case Outcome::Replayed:
+		return "done before: this is the stored response of that time, and nothing was done now";
+	case Outcome::Failed:
+		return "failed before, for good: this is the stored error of that time, and nothing was done now";
 	case Outcome::InProgress:
-		return answer.decision.retryable ? "another attempt is under way: ask again later"
-		                                 : "this transaction has claimed the key already and not finished it";
+		return answer.decision.retryable
+		           ? "another attempt is under way: ask again later"
+		           : "this transaction has claimed the key already and not finished it";
 	case Outcome::Conflict:
-		return answer.has_completed_at ? "this key was finished with a different request: nothing was done now"
-		                               : "this key is claimed by a different request: nothing was done now";
-	case Outcome::Unresolved: return "an earlier attempt was sent and its outcome is unknown: a person has to resolve it";
-	case Outcome::ReceiptExpired: return "done before, and the receipt is forgotten: a person has to decide";
+		return answer.has_completed_at
+		           ? "this key was finished with a different request: nothing was done now"
+		           : "this key is claimed by a different request: nothing was done now";
+	case Outcome::Unresolved:
+		return "an earlier attempt was sent and its outcome is unknown: a person has to resolve it";
+	case Outcome::ReceiptExpired:
+		return "done before, and the receipt is forgotten: a person has to decide";
 	case Outcome::Exhausted: return "the attempts of this operation are used up";
 	}
 	return {};
@@ -122,8 +143,10 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 		type = get_func_rettype(fcinfo->flinfo->fn_oid);
 	TupleDesc descriptor = lookup_rowtype_tupdesc(type, -1);
 	if (descriptor->natts != field_count)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("type \"idem.claim\" was changed"),
-		                errhint("The library and the extension's SQL objects are of different versions.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("type \"idem.claim\" was changed"),
+		     errhint("The library and the extension's SQL objects are of different versions.")));
 
 	Datum values[field_count] = {};
 	bool nulls[field_count];

@@ -17,14 +17,14 @@ extern "C" {
 namespace pg_idem {
 
 struct Answer {
-	bool known = true;           // false: idem_lookup met nothing, and answers NULL
-	bool in_flight = false;      // an open transaction of someone else decides: waiting may help
-	bool has_outcome = true;     // false: a released key, which only a claim can take up
+	bool known = true;       // false: idem_lookup met nothing, and answers NULL
+	bool in_flight = false;  // an open transaction of someone else decides: waiting may help
+	bool has_outcome = true; // false: a released key, which only a claim can take up
 	Decision decision;
-	std::string_view prefix;     // of the key's own policy: a row's key is the one first issued
+	std::string_view prefix; // of the key's own policy: a row's key is the one first issued
 	Digest128 key{};
-	bool owned = false;          // the caller holds the claim: attempt and fence are told
-	bool repeated = false;       // owned by an earlier evaluation of this call, for another column
+	bool owned = false;    // the caller holds the claim: attempt and fence are told
+	bool repeated = false; // owned by an earlier evaluation of this call, for another column
 	int32 attempt = 1;
 	int64 fence = 0;
 	std::string_view effect_ref; // NULL data: none

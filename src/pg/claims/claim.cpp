@@ -31,7 +31,8 @@ int64 random_fence() {
 	static std::size_t left = 0;
 	if (left == 0) {
 		if (!pg_strong_random(fences.data(), sizeof(fences)))
-			ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random fence")));
+			ereport(ERROR,
+			        (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random fence")));
 		left = fences.size();
 	}
 	return fences[--left];
@@ -90,7 +91,8 @@ Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 
 // Under the request's locks, with nothing against it. In flight when someone is at the row that has to
 // go first.
-Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &options, const Match &found) {
+Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &options,
+           const Match &found) {
 	const Decision &decision = found.answer.decision;
 	if (decision.replaces && !delete_row(ledger, found.probe.tid))
 		return answer_in_flight(request);
@@ -117,11 +119,14 @@ void refuse_superseded(const Request &request) {
 	if (!request.superseded)
 		return;
 	const Recipe &recipe = request.policy->recipe;
-	ereport(ERROR, (errcode(errcode_superseded_version),
-	                errmsg("version %d of operation \"%.*s\" is superseded", recipe.version,
-	                       static_cast<int>(recipe.operation.size()), recipe.operation.data()),
-	                errdetail("A new claim under it could not be found by claims under the higher version."),
-	                errhint("Leave version out to claim under the current one. Keys of this version go on answering.")));
+	ereport(
+		ERROR,
+		(errcode(errcode_superseded_version),
+	     errmsg("version %d of operation \"%.*s\" is superseded", recipe.version,
+	            static_cast<int>(recipe.operation.size()), recipe.operation.data()),
+	     errdetail("A new claim under it could not be found by claims under the higher version."),
+	     errhint(
+			 "Leave version out to claim under the current one. Keys of this version go on answering.")));
 }
 
 Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
@@ -159,7 +164,8 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 
 void sleep_for(Micros span) {
 	const long milliseconds = static_cast<long>(Max(span / 1000, 1));
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds, PG_WAIT_EXTENSION);
+	(void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, milliseconds,
+	                PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }

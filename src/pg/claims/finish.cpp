@@ -38,33 +38,43 @@ Name name_of(Ending ending) {
 }
 
 [[noreturn]] void unknown_key() {
-	ereport(ERROR, (errcode(errcode_unknown_key), errmsg("there is no claim of this key"),
-	                errdetail("The tenant has no such key, or its claim was rolled back, or it is past its life."),
-	                errhint("Pass the key that idem_claim returned, to the tenant that claimed it.")));
+	ereport(
+		ERROR,
+		(errcode(errcode_unknown_key), errmsg("there is no claim of this key"),
+	     errdetail(
+			 "The tenant has no such key, or its claim was rolled back, or it is past its life."),
+	     errhint("Pass the key that idem_claim returned, to the tenant that claimed it.")));
 	pg_unreachable();
 }
 
 [[noreturn]] void stale_fence(bool given) {
-	ereport(ERROR, (errcode(errcode_stale_fence),
-	                given ? errmsg("the fence is not the one of the present attempt")
-	                      : errmsg("a fence is needed outside the transaction that claimed the key"),
-	                errdetail("Another attempt owns the key by now, or none does."),
-	                errhint("Only the owner of a claim finishes it, with the fence that idem_claim returned.")));
+	ereport(
+		ERROR,
+		(errcode(errcode_stale_fence),
+	     given ? errmsg("the fence is not the one of the present attempt")
+	           : errmsg("a fence is needed outside the transaction that claimed the key"),
+	     errdetail("Another attempt owns the key by now, or none does."),
+	     errhint(
+			 "Only the owner of a claim finishes it, with the fence that idem_claim returned.")));
 	pg_unreachable();
 }
 
 [[noreturn]] void already_finished() {
-	ereport(ERROR, (errcode(errcode_already_finished), errmsg("the key was finished before, with another result"),
+	ereport(ERROR, (errcode(errcode_already_finished),
+	                errmsg("the key was finished before, with another result"),
 	                errdetail("A finished key is never changed."),
 	                errhint("Claim the key again to read its stored result.")));
 	pg_unreachable();
 }
 
 [[noreturn]] void not_committed_yet() {
-	ereport(ERROR, (errcode(errcode_claim_not_committed),
-	                errmsg("the claim of an external effect must be committed before it is finished"),
-	                errdetail("Were the call made now and this transaction rolled back, nothing would remember it."),
-	                errhint("Commit, make the call, then finish with the fence in a second transaction.")));
+	ereport(
+		ERROR,
+		(errcode(errcode_claim_not_committed),
+	     errmsg("the claim of an external effect must be committed before it is finished"),
+	     errdetail(
+			 "Were the call made now and this transaction rolled back, nothing would remember it."),
+	     errhint("Commit, make the call, then finish with the fence in a second transaction.")));
 	pg_unreachable();
 }
 
@@ -107,16 +117,19 @@ Kept keep(Jsonb *response, const Policy &policy) {
 	const Size size = VARSIZE(response) - VARHDRSZ;
 	if (size <= static_cast<Size>(policy.max_response_bytes))
 		return {response, false};
-	ereport(WARNING, (errmsg("response is not stored, because it is larger than max_response_bytes"),
-	                  errdetail("It has %zu bytes as jsonb, the limit of operation \"%.*s\" is %d.", size,
-	                            static_cast<int>(policy.recipe.operation.size()), policy.recipe.operation.data(),
-	                            policy.max_response_bytes),
-	                  errhint("Repeats answer with response_omitted and the effect_ref.")));
+	ereport(WARNING,
+	        (errmsg("response is not stored, because it is larger than max_response_bytes"),
+	         errdetail("It has %zu bytes as jsonb, the limit of operation \"%.*s\" is %d.", size,
+	                   static_cast<int>(policy.recipe.operation.size()),
+	                   policy.recipe.operation.data(), policy.max_response_bytes),
+	         errhint("Repeats answer with response_omitted and the effect_ref.")));
 	return {nullptr, true};
 }
 
-bool same_result(const Finish &finish, const Kept &kept, std::string_view effect_ref, Jsonb *response, bool omitted) {
-	return same_text(finish.effect_ref, effect_ref) && kept.omitted == omitted && same_response(kept.response, response);
+bool same_result(const Finish &finish, const Kept &kept, std::string_view effect_ref,
+                 Jsonb *response, bool omitted) {
+	return same_text(finish.effect_ref, effect_ref) && kept.omitted == omitted &&
+	       same_response(kept.response, response);
 }
 
 // A claim that this transaction made. The fence may be left out, but must not be a wrong one.
@@ -126,18 +139,23 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 	const Kept kept = keep(finish.response, *claim.policy);
 	if (!claim.open()) {
 		if (claim.state() == ending.state &&
-		    same_result(finish, kept, claim.last->effect_ref, claim.last->response, claim.last->response_omitted))
+		    same_result(finish, kept, claim.last->effect_ref, claim.last->response,
+		                claim.last->response_omitted))
 			return "already";
 		if (claim.state() == State::Released)
 			unknown_key();
 		already_finished();
 	}
-	if (claim.policy->external && (finish.ending == Ending::Complete || finish.ending == Ending::Unknown))
+	if (claim.policy->external &&
+	    (finish.ending == Ending::Complete || finish.ending == Ending::Unknown))
 		not_committed_yet();
 	if (finish.ending == Ending::Unknown)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		                errmsg("a local effect has no unknown outcome"),
-		                errhint("It commits or rolls back with its claim. Roll back, or call idem_release or idem_fail.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		     errmsg("a local effect has no unknown outcome"),
+		     errhint(
+				 "It commits or rolls back with its claim. Roll back, or call idem_release or idem_fail.")));
 	if (finish.ending == Ending::Release && !claim.stored && is_of_current_subxact(claim)) {
 		// Nothing outside this level knows of it: as if it had never been claimed.
 		for (const Digest128 &key : claim.locks)
@@ -145,13 +163,15 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 		remove_claim(claim);
 		return ending.word;
 	}
-	change_claim(claim, ending.state, GetCurrentTimestamp(), finish.effect_ref, kept.response, kept.omitted);
+	change_claim(claim, ending.state, GetCurrentTimestamp(), finish.effect_ref, kept.response,
+	             kept.omitted);
 	return ending.word;
 }
 
 // The committed row of another transaction's claim, or the one that this transaction wrote early.
 // Returns it under the key's lock.
-Probe require_row(const Ledger &ledger, const KeyName &name, std::string_view tenant, const Policy **policy) {
+Probe require_row(const Ledger &ledger, const KeyName &name, std::string_view tenant,
+                  const Policy **policy) {
 	Probe found = probe(ledger, name.key, true);
 	// In flight under our lock: written early by a transaction that is open, so nobody else's to finish.
 	if (found.presence != Presence::Settled)
@@ -181,7 +201,8 @@ void require_update(const Ledger &ledger, const ItemPointerData &tid, const Row 
 		outside_writer();
 }
 
-std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish, const Name &ending) {
+std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish,
+                            const Name &ending) {
 	const Policy *policy;
 	Probe found = require_row(ledger, name, finish.tenant, &policy);
 	Row &row = found.row;
@@ -189,7 +210,8 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 	const bool own_open = found.own && row.state == State::Open;
 	const Kept kept = keep(finish.response, *policy);
 	const bool same = row.state == ending.state &&
-	                  (!row.finished || same_result(finish, kept, row.effect_ref, row.response, row.response_omitted));
+	                  (!row.finished || same_result(finish, kept, row.effect_ref, row.response,
+	                                                row.response_omitted));
 	if (row.finished && !row.has_fence) {
 		if (found.own && same)
 			return "already";
@@ -213,7 +235,8 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 	return ending.word;
 }
 
-void finish_fresh_claim(const Digest128 &key, State state, std::string_view effect_ref, Jsonb *response) {
+void finish_fresh_claim(const Digest128 &key, State state, std::string_view effect_ref,
+                        Jsonb *response) {
 	Claim *claim = find_claim(key);
 	if (claim == nullptr || !claim->open())
 		already_finished(); // by the effect itself
@@ -230,7 +253,8 @@ std::string_view finish(const Finish &request) {
 	forget_repeat();
 	const KeyName name = require_key(request.tenant, request.key);
 	Claim *claim = find_claim(name.key);
-	if (claim != nullptr && (claim->tenant != request.tenant || claim->policy->prefix != name.prefix))
+	if (claim != nullptr &&
+	    (claim->tenant != request.tenant || claim->policy->prefix != name.prefix))
 		unknown_key();
 	if (claim != nullptr && !claim->stored)
 		return finish_claim(*claim, request, ending);
@@ -244,7 +268,8 @@ std::string_view finish(const Finish &request) {
 	if (done == "already")
 		unlock_key(name.key);
 	else if (claim != nullptr)
-		change_claim(*claim, ending.state, GetCurrentTimestamp(), request.effect_ref, nullptr, false);
+		change_claim(*claim, ending.state, GetCurrentTimestamp(), request.effect_ref, nullptr,
+		             false);
 	return done;
 }
 
@@ -279,11 +304,13 @@ std::string_view resolve(const Resolution &resolution) {
 	Probe found = require_row(ledger, name, resolution.tenant, &policy);
 	Row &row = found.row;
 	const Micros now = GetCurrentTimestamp();
-	const bool unresolved = row.state == State::Unknown || (row.state == State::Open && now > row.lease_end);
+	const bool unresolved =
+		row.state == State::Unknown || (row.state == State::Open && now > row.lease_end);
 	if (!unresolved)
 		ereport(ERROR, (errcode(errcode_not_resolvable), errmsg("the key needs no decision"),
-		                row.state == State::Open ? errdetail("An attempt is under way, and its lease has not ended.")
-		                                         : errdetail("It is finished, or released."),
+		                row.state == State::Open
+		                    ? errdetail("An attempt is under way, and its lease has not ended.")
+		                    : errdetail("It is finished, or released."),
 		                errhint("Decide on keys that a claim answers with unresolved.")));
 	end_row(row, state, now, resolution.effect_ref, keep(resolution.response, *policy));
 	row.has_fence = false; // the attempt that was lost must not finish it any more

@@ -70,13 +70,17 @@ bool needs_row(const Claim &claim) {
 
 void refuse_open_claim(const Claim &claim) {
 	const auto suffix = key_suffix(claim.key);
-	ereport(ERROR,
-	        (errcode(errcode_claim_left_open),
-	         errmsg("claim of key \"%.*s%.*s\" was left open", static_cast<int>(claim.policy->prefix.size()),
-	                claim.policy->prefix.data(), static_cast<int>(suffix.size()), suffix.data()),
-	         errdetail("Operation \"%.*s\" has a local effect, which is recorded in the transaction that claims it.",
-	                   static_cast<int>(claim.policy->recipe.operation.size()), claim.policy->recipe.operation.data()),
-	         errhint("Call idem_complete, idem_fail or idem_release before the transaction ends.")));
+	ereport(
+		ERROR,
+		(errcode(errcode_claim_left_open),
+	     errmsg("claim of key \"%.*s%.*s\" was left open",
+	            static_cast<int>(claim.policy->prefix.size()), claim.policy->prefix.data(),
+	            static_cast<int>(suffix.size()), suffix.data()),
+	     errdetail(
+			 "Operation \"%.*s\" has a local effect, which is recorded in the transaction that claims it.",
+			 static_cast<int>(claim.policy->recipe.operation.size()),
+			 claim.policy->recipe.operation.data()),
+	     errhint("Call idem_complete, idem_fail or idem_release before the transaction ends.")));
 }
 
 // An external claim must outlive a crash and a failover before the call goes out, whatever the session
@@ -84,8 +88,8 @@ void refuse_open_claim(const Claim &claim) {
 void commit_synchronously() {
 	ForceSyncCommit();
 	if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
-		(void) set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
-		                         false);
+		(void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
+		                        GUC_ACTION_LOCAL, true, 0, false);
 }
 
 void write_all_claims() {
@@ -124,7 +128,8 @@ void write_some_claims(bool last_chance) {
 	std::size_t kept = 0;
 	for (Claim *claim = last_claim(); claim != nullptr && claim->subxact == current;) {
 		Claim *previous = claim->previous;
-		const bool final = is_finished(claim->state()) || (claim->policy->external && claim->open());
+		const bool final =
+			is_finished(claim->state()) || (claim->policy->external && claim->open());
 		if (final && needs_row(*claim) && is_of_current_subxact(*claim)) {
 			insert_row(ledger, row_of(*claim));
 			written = true;
@@ -178,7 +183,8 @@ void on_transaction_event(XactEvent event, void *) {
 	}
 }
 
-void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTransactionId parent, void *) {
+void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTransactionId parent,
+                             void *) {
 	switch (event) {
 	case SUBXACT_EVENT_COMMIT_SUB:
 		claims_subxact_committed(subxact, parent);

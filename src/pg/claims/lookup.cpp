@@ -55,7 +55,8 @@ Answer look_up_key(std::string_view tenant, std::string_view key) {
 	} else {
 		const Probe found = probe(ledger, digest, false);
 		// A row that is in flight cannot be read, so whose it is cannot be told either.
-		const Policy *policy = found.presence == Presence::Settled ? find_policy_by_id(found.row.policy) : nullptr;
+		const Policy *policy =
+			found.presence == Presence::Settled ? find_policy_by_id(found.row.policy) : nullptr;
 		if (policy != nullptr && found.row.tenant == tenant && policy->prefix == prefix) {
 			answer = answer_named(found, *policy);
 			hide_ownership(answer);

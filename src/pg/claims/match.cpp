@@ -129,16 +129,19 @@ bool owns(const Decision &decision) {
 
 Micros life_end_of(const Row &row, const Policy &policy) {
 	if (row.state == State::Failed)
-		return life_end(row.completed_at, policy.failure_retention, policy.failure_retention_changes);
+		return life_end(row.completed_at, policy.failure_retention,
+		                policy.failure_retention_changes);
 	return life_end(row.completed_at, policy.retention, policy.retention_changes);
 }
 
 void require_visible(const Probe &probe) {
 	if (probe.presence == Presence::Settled && !probe.snapshot_sees)
-		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-		                errmsg("could not serialize access due to a concurrent claim"),
-		                errdetail("The key was recorded after the snapshot of this transaction was taken."),
-		                errhint("Retry the whole transaction.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+		     errmsg("could not serialize access due to a concurrent claim"),
+		     errdetail("The key was recorded after the snapshot of this transaction was taken."),
+		     errhint("Retry the whole transaction.")));
 }
 
 } // namespace pg_idem

@@ -50,7 +50,8 @@ Jsonb *copy_jsonb(Jsonb *jsonb) {
 
 std::span<const Digest128> copy_keys(const Request &request) {
 	const std::size_t count = 1 + request.older.size();
-	auto *keys = static_cast<Digest128 *>(MemoryContextAlloc(TopTransactionContext, sizeof(Digest128) * count));
+	auto *keys = static_cast<Digest128 *>(
+		MemoryContextAlloc(TopTransactionContext, sizeof(Digest128) * count));
 	keys[0] = request.key;
 	for (std::size_t i = 1; i < count; ++i)
 		keys[i] = request.older[i - 1].key;
@@ -119,9 +120,10 @@ Claim &add_claim(const NewClaim &fresh) {
 	return claim;
 }
 
-void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref, Jsonb *response,
-                  bool response_omitted) {
-	auto *change = static_cast<Change *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Change)));
+void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref,
+                  Jsonb *response, bool response_omitted) {
+	auto *change =
+		static_cast<Change *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Change)));
 	change->state = state;
 	change->at = at;
 	change->effect_ref = copy_text(effect_ref);
@@ -166,7 +168,8 @@ void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent)
 	for (Claim *claim = list.first; claim != nullptr; claim = claim->next) {
 		if (claim->subxact == subxact)
 			claim->subxact = parent;
-		for (Change *change = claim->last; change != nullptr && change->subxact == subxact; change = change->former)
+		for (Change *change = claim->last; change != nullptr && change->subxact == subxact;
+		     change = change->former)
 			change->subxact = parent;
 	}
 }

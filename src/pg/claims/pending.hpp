@@ -37,14 +37,14 @@ struct Claim {
 	std::string_view tenant;
 	Fingerprint fingerprint;
 	Micros claimed_at;
-	Micros lease_end;   // external effects only
+	Micros lease_end; // external effects only
 	int64 fence;
 	int32 attempt;
-	bool stored;        // external: the row is there already, an earlier attempt's that was taken up
+	bool stored; // external: the row is there already, an earlier attempt's that was taken up
 	std::span<const Digest128> locks; // the keys whose locks it took, in `subxact`
 	SubTransactionId subxact;
-	Change *last;       // NULL: open
-	Claim *next;        // in order of claiming
+	Change *last; // NULL: open
+	Claim *next;  // in order of claiming
 	Claim *previous;
 
 	bool open() const { return last == nullptr || last->state == State::Open; }
@@ -75,8 +75,8 @@ std::size_t claim_lock_count();
 Claim &add_claim(const NewClaim &claim);
 
 // Records a change in the current sub-transaction, with copies of texts and response.
-void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref, Jsonb *response,
-                  bool response_omitted);
+void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref,
+                  Jsonb *response, bool response_omitted);
 
 // Forgets an entry. Its locks are the caller's to release.
 void remove_claim(Claim &claim);

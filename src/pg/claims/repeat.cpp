@@ -27,7 +27,8 @@ void remember_answer(FmgrInfo *site, const Answer &answer) {
 	if (site->fn_expr == nullptr || !ActiveSnapshotSet())
 		return;
 	remembered = {site, site->fn_mcxt, exprLocation(site->fn_expr),
-	              RegisterSnapshotOnOwner(GetActiveSnapshot(), TopTransactionResourceOwner), answer};
+	              RegisterSnapshotOnOwner(GetActiveSnapshot(), TopTransactionResourceOwner),
+	              answer};
 }
 
 const Answer *repeated_answer(FmgrInfo *site, const Digest128 &key) {

@@ -42,14 +42,16 @@ Refusal refuse_fault(const Fault &fault) {
 	const bool absent = fault.problem == Problem::Missing || fault.problem == Problem::Null;
 	const char *hint = nullptr;
 	if (absent)
-		hint = "Without it, two different intents would share a key. A field that may be absent is declared \"optional\" in key_fields.";
+		hint =
+			"Without it, two different intents would share a key. A field that may be absent is declared \"optional\" in key_fields.";
 	else if (fault.problem == Problem::TooManyDecimals)
 		hint = "Amounts are never rounded. Pass no more decimals than ISO 4217 gives the currency.";
 	else if (fault.problem == Problem::UnknownCurrency)
-		hint = "Currencies are ISO 4217 alphabetic codes; minor_units(<digits>) takes any other unit.";
+		hint =
+			"Currencies are ISO 4217 alphabetic codes; minor_units(<digits>) takes any other unit.";
 	return {absent ? errcode_missing_key_field : errcode_invalid_key_field,
-	        psprintf("key field \"%.*s\" %s", static_cast<int>(fault.field.size()), fault.field.data(),
-	                 describe(fault.problem)),
+	        psprintf("key field \"%.*s\" %s", static_cast<int>(fault.field.size()),
+	                 fault.field.data(), describe(fault.problem)),
 	        hint};
 }
 
@@ -60,7 +62,8 @@ Refusal check_call(const Call &call) {
 	if (call.operation.data() == nullptr)
 		return {ERRCODE_NULL_VALUE_NOT_ALLOWED, "operation is NULL", nullptr};
 	if (call.arguments == nullptr)
-		return {ERRCODE_NULL_VALUE_NOT_ALLOWED, "arguments are NULL", "Pass '{}' for an operation without arguments."};
+		return {ERRCODE_NULL_VALUE_NOT_ALLOWED, "arguments are NULL",
+		        "Pass '{}' for an operation without arguments."};
 	if (call.has_version && call.version < 1)
 		return {ERRCODE_INVALID_PARAMETER_VALUE, "version is not positive", nullptr};
 	return {};
@@ -70,13 +73,15 @@ Refusal check_occurrence(const Policy &policy, std::string_view occurrence) {
 	const bool given = occurrence.data() != nullptr;
 	if (policy.recipe.identity != Identity::Occurrence) {
 		if (given)
-			return {errcode_invalid_occurrence, "operation takes no occurrence",
-			        "Its identity is in the arguments. An operation defined with identity => 'occurrence' is identified by an id that the caller passes."};
+			return {
+				errcode_invalid_occurrence, "operation takes no occurrence",
+				"Its identity is in the arguments. An operation defined with identity => 'occurrence' is identified by an id that the caller passes."};
 		return {};
 	}
 	if (!given)
-		return {errcode_invalid_occurrence, "operation needs an occurrence",
-		        "Pass the durable id of this occurrence: a workflow step, a webhook's event id, an Idempotency-Key."};
+		return {
+			errcode_invalid_occurrence, "operation needs an occurrence",
+			"Pass the durable id of this occurrence: a workflow step, a webhook's event id, an Idempotency-Key."};
 	if (is_blank(occurrence))
 		return {ERRCODE_INVALID_PARAMETER_VALUE, "occurrence is blank", nullptr};
 	return {};
@@ -86,12 +91,15 @@ Refusal refuse_undefined(const Call &call) {
 	const int length = static_cast<int>(call.operation.size());
 	if (call.has_version && find_policy(call.operation, 0).policy != nullptr)
 		return {errcode_undefined_operation,
-		        psprintf("version %d of operation \"%.*s\" is not defined", call.version, length, call.operation.data()),
+		        psprintf("version %d of operation \"%.*s\" is not defined", call.version, length,
+		                 call.operation.data()),
 		        "The view idem_operations lists what is defined."};
-	return {errcode_undefined_operation,
-	        psprintf("operation \"%.*s\" is not defined", length, call.operation.data()),
-	        psprintf("Define it once: SELECT idem_define('%.*s', key_fields => '{\"<field>\": \"exact\"}');", length,
-	                 call.operation.data())};
+	return {
+		errcode_undefined_operation,
+		psprintf("operation \"%.*s\" is not defined", length, call.operation.data()),
+		psprintf(
+			"Define it once: SELECT idem_define('%.*s', key_fields => '{\"<field>\": \"exact\"}');",
+			length, call.operation.data())};
 }
 
 Fault key_under(const Policy &policy, const Call &call, Digest128 &key) {
@@ -99,7 +107,8 @@ Fault key_under(const Policy &policy, const Call &call, Digest128 &key) {
 	Arena arena = arena_in(CurrentMemoryContext);
 	begin_sha256();
 	CanonicalWriter writer(digest_sink);
-	const Fault fault = write_preimage(policy.recipe, call.tenant, call.occurrence, document, arena, writer);
+	const Fault fault =
+		write_preimage(policy.recipe, call.tenant, call.occurrence, document, arena, writer);
 	if (fault.problem == Problem::None) {
 		writer.flush();
 		key = first_half(end_sha256());
@@ -188,7 +197,8 @@ text *intent_text(const Call &call) {
 	Arena arena = arena_in(CurrentMemoryContext);
 	TextSink sink;
 	CanonicalWriter writer(sink.sink());
-	write_key_document(request.policy->recipe, call.tenant, call.occurrence, document, arena, writer);
+	write_key_document(request.policy->recipe, call.tenant, call.occurrence, document, arena,
+	                   writer);
 	writer.flush();
 	return sink.finish();
 }

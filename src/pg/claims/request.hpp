@@ -38,9 +38,9 @@ struct Request {
 	const Policy *policy;
 	Call call;
 	Digest128 key;
-	Fingerprint fingerprint;          // under `policy`
-	std::span<const OlderKey> older;  // those that differ from `key`
-	bool superseded;                  // the operation has a higher version
+	Fingerprint fingerprint;         // under `policy`
+	std::span<const OlderKey> older; // those that differ from `key`
+	bool superseded;                 // the operation has a higher version
 };
 
 // Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.

@@ -32,7 +32,8 @@ struct Candidate {
 
 class Sweep {
 public:
-	Sweep(const Ledger &ledger, int32 max_rows) : ledger_(ledger), left_(max_rows), strategy_(GetAccessStrategy(BAS_BULKREAD)) {
+	Sweep(const Ledger &ledger, int32 max_rows)
+		: ledger_(ledger), left_(max_rows), strategy_(GetAccessStrategy(BAS_BULKREAD)) {
 		shortest_life_ = PG_INT64_MAX;
 		for (const Policy &policy : all_policies())
 			shortest_life_ = Min(shortest_life_, Min(policy.retention, policy.failure_retention));
@@ -62,7 +63,8 @@ private:
 		int count = 0;
 		policies_ = all_policies(); // now, since nothing may be loaded while the buffer is locked
 		// The pin lasts until the rows are deleted: without it their places could be given to others.
-		Buffer buffer = ReadBufferExtended(ledger_.table, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
+		Buffer buffer =
+			ReadBufferExtended(ledger_.table, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		Page page = BufferGetPage(buffer);
 		const OffsetNumber last = PageIsNew(page) ? 0 : PageGetMaxOffsetNumber(page);
@@ -164,7 +166,8 @@ Expired expire_keys(int32 max_rows, Micros deadline) {
 			if (memory.due(range) > now)
 				continue;
 			Micros due;
-			if (now > deadline || !sweep.range(memory.first_block(range), memory.end_block(range), &due))
+			if (now > deadline ||
+			    !sweep.range(memory.first_block(range), memory.end_block(range), &due))
 				result.more = true;
 			else
 				memory.remember(range, due);

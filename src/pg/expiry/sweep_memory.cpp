@@ -19,8 +19,9 @@ void require_spi(int result, int expected) {
 } // namespace
 
 SweepMemory::SweepMemory(BlockNumber blocks)
-    : blocks_(blocks), range_count_((blocks + blocks_per_range - 1) / blocks_per_range) {
-	due_ = static_cast<Micros *>(MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Micros) * (range_count_ + 1)));
+	: blocks_(blocks), range_count_((blocks + blocks_per_range - 1) / blocks_per_range) {
+	due_ = static_cast<Micros *>(
+		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Micros) * (range_count_ + 1)));
 	for (uint32 i = 0; i < range_count_; ++i)
 		due_[i] = DT_NOBEGIN;
 	require_spi(SPI_connect(), SPI_OK_CONNECT);
@@ -39,12 +40,14 @@ SweepMemory::SweepMemory(BlockNumber blocks)
 void SweepMemory::remember(uint32 range, Micros due) {
 	due_[range] = due;
 	Oid types[] = {INT4OID, TIMESTAMPTZOID};
-	Datum values[] = {Int32GetDatum(static_cast<int32>(range)), TimestampTzGetDatum(Min(due, DT_NOEND))};
+	Datum values[] = {Int32GetDatum(static_cast<int32>(range)),
+	                  TimestampTzGetDatum(Min(due, DT_NOEND))};
 	require_spi(SPI_connect(), SPI_OK_CONNECT);
-	require_spi(SPI_execute_with_args("INSERT INTO idem.sweep AS s (block_range, due) VALUES ($1, $2) "
-	                                  "ON CONFLICT (block_range) DO UPDATE SET due = excluded.due",
-	                                  2, types, values, nullptr, false, 0),
-	            SPI_OK_INSERT);
+	require_spi(
+		SPI_execute_with_args("INSERT INTO idem.sweep AS s (block_range, due) VALUES ($1, $2) "
+	                          "ON CONFLICT (block_range) DO UPDATE SET due = excluded.due",
+	                          2, types, values, nullptr, false, 0),
+		SPI_OK_INSERT);
 	require_spi(SPI_finish(), SPI_OK_FINISH);
 }
 

@@ -17,7 +17,9 @@ public:
 
 	uint32 range_count() const { return range_count_; }
 	BlockNumber first_block(uint32 range) const { return range * blocks_per_range; }
-	BlockNumber end_block(uint32 range) const { return Min(first_block(range) + blocks_per_range, blocks_); }
+	BlockNumber end_block(uint32 range) const {
+		return Min(first_block(range) + blocks_per_range, blocks_);
+	}
 
 	// When the first row of the range can be past its life; a range never read is due at once. So is the
 	// last one each time it has grown, which nobody can tell from its number.

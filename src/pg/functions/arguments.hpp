@@ -56,7 +56,8 @@ inline Micros lease_argument(FunctionCallInfo fcinfo, int n) {
 		return 0;
 	const Micros lease = interval_micros(PG_GETARG_INTERVAL_P(n));
 	if (lease < 1000)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("lease is shorter than 1 millisecond"),
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("lease is shorter than 1 millisecond"),
 		                errhint("Leave it NULL for the lease of the operation.")));
 	return lease;
 }

@@ -23,8 +23,9 @@ Datum pg_idem_key(PG_FUNCTION_ARGS) {
 	const Request request = require_request(call_argument(fcinfo, 3, 4));
 	const std::string_view prefix = request.policy->prefix;
 	const auto suffix = key_suffix(request.key);
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
-	                                          static_cast<int>(suffix.size()), suffix.data())));
+	PG_RETURN_TEXT_P(
+		cstring_to_text(psprintf("%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
+	                             static_cast<int>(suffix.size()), suffix.data())));
 }
 
 Datum pg_idem_intent(PG_FUNCTION_ARGS) {

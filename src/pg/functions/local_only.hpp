@@ -14,9 +14,12 @@ namespace pg_idem {
 // call and cannot be finished in the same transaction.
 inline void require_local_effect(const Digest128 &key, const char *function) {
 	if (find_claim(key)->policy->external)
-		ereport(ERROR, (errcode(errcode_claim_not_committed), errmsg("%s is for local effects", function),
-		                errdetail("An external effect is claimed in one transaction and finished in a second one, after the call."),
-		                errhint("Use idem_claim, COMMIT, make the call, then idem_complete with the fence.")));
+		ereport(
+			ERROR,
+			(errcode(errcode_claim_not_committed), errmsg("%s is for local effects", function),
+		     errdetail(
+				 "An external effect is claimed in one transaction and finished in a second one, after the call."),
+		     errhint("Use idem_claim, COMMIT, make the call, then idem_complete with the fence.")));
 }
 
 } // namespace pg_idem

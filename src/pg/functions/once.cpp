@@ -36,15 +36,20 @@ namespace {
 void require_effect(Oid function) {
 	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_FUNCTION), errmsg("effect function does not exist")));
+		ereport(ERROR,
+		        (errcode(ERRCODE_UNDEFINED_FUNCTION), errmsg("effect function does not exist")));
 	const auto *form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
 	const bool fits = form->prokind == PROKIND_FUNCTION && form->pronargs == 1 &&
-	                  form->proargtypes.values[0] == JSONBOID && form->prorettype == JSONBOID && !form->proretset;
+	                  form->proargtypes.values[0] == JSONBOID && form->prorettype == JSONBOID &&
+	                  !form->proretset;
 	ReleaseSysCache(tuple);
 	if (!fits)
-		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-		                errmsg("%s cannot be an effect", format_procedure(function)),
-		                errhint("An effect is a function that takes the arguments as jsonb and returns its response as jsonb.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		     errmsg("%s cannot be an effect", format_procedure(function)),
+		     errhint(
+				 "An effect is a function that takes the arguments as jsonb and returns its response as jsonb.")));
 	require_execute_privilege(function);
 	InvokeFunctionExecuteHook(function);
 }
@@ -136,16 +141,20 @@ std::string_view reference_in(Jsonb *response, std::string_view field) {
 		return {};
 	JsonbValue found;
 	if (response != nullptr && JB_ROOT_IS_OBJECT(response) &&
-	    getKeyJsonValueFromContainer(&response->root, field.data(), static_cast<int>(field.size()), &found) != nullptr) {
+	    getKeyJsonValueFromContainer(&response->root, field.data(), static_cast<int>(field.size()),
+	                                 &found) != nullptr) {
 		if (found.type == jbvString)
 			return {found.val.string.val, static_cast<std::size_t>(found.val.string.len)};
 		if (found.type == jbvNumeric)
-			return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(found.val.numeric)));
+			return DatumGetCString(
+				DirectFunctionCall1(numeric_out, NumericGetDatum(found.val.numeric)));
 	}
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-	                errmsg("the response of the effect has no string or number in field \"%.*s\"",
-	                       static_cast<int>(field.size()), field.data()),
-	                errhint("ref_field names the member of the response that holds the id of the effect.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+	     errmsg("the response of the effect has no string or number in field \"%.*s\"",
+	            static_cast<int>(field.size()), field.data()),
+	     errhint("ref_field names the member of the response that holds the id of the effect.")));
 	pg_unreachable();
 }
 
@@ -153,13 +162,16 @@ bool stores_errors(FunctionCallInfo fcinfo, int n) {
 	const std::string_view on_error = text_argument(fcinfo, n);
 	if (on_error == "raise" || on_error == "fail")
 		return on_error == "fail";
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown on_error"),
-	                errhint("on_error is raise (an error leaves nothing claimed) or fail (it is stored as a permanent failure).")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown on_error"),
+	     errhint(
+			 "on_error is raise (an error leaves nothing claimed) or fail (it is stored as a permanent failure).")));
 	pg_unreachable();
 }
 
-void run_and_record(const Call &call, const Digest128 &key, Oid effect, Oid collation, bool store_errors,
-                    std::string_view ref_field) {
+void run_and_record(const Call &call, const Digest128 &key, Oid effect, Oid collation,
+                    bool store_errors, std::string_view ref_field) {
 	Jsonb *result;
 	if (!store_errors)
 		result = run_effect(effect, collation, call.arguments);

@@ -23,10 +23,10 @@ PG_FUNCTION_INFO_V1(pg_idem_policy_changed);
 Datum pg_idem_check_policy(PG_FUNCTION_ARGS) {
 	const std::string_view operation = text_argument(fcinfo, 0);
 	Recipe recipe;
-	const DefinitionFault fault =
-	    compile_recipe(operation, PG_ARGISNULL(1) ? 1 : PG_GETARG_INT32(1), text_argument(fcinfo, 2),
-	                   jsonb_argument(fcinfo, 3), PG_ARGISNULL(4) ? nullptr : PG_GETARG_ARRAYTYPE_P(4),
-	                   arena_in(CurrentMemoryContext), recipe);
+	const DefinitionFault fault = compile_recipe(
+		operation, PG_ARGISNULL(1) ? 1 : PG_GETARG_INT32(1), text_argument(fcinfo, 2),
+		jsonb_argument(fcinfo, 3), PG_ARGISNULL(4) ? nullptr : PG_GETARG_ARRAYTYPE_P(4),
+		arena_in(CurrentMemoryContext), recipe);
 	if (fault.what != nullptr)
 		raise_definition_fault(operation, fault);
 	PG_RETURN_VOID();

@@ -33,10 +33,10 @@ struct Exclusion {
 struct Frame {
 	JsonbContainer *container;
 	const char *data;
-	uint32 next;          // next member (objects) or element (arrays)
+	uint32 next; // next member (objects) or element (arrays)
 	uint32 end;
-	uint32 offset;        // arrays: where the next element's value starts
-	uint32 first_member;  // objects: where this frame's members start in the member stack
+	uint32 offset;       // arrays: where the next element's value starts
+	uint32 first_member; // objects: where this frame's members start in the member stack
 	Exclusion exclusion;
 };
 
@@ -74,7 +74,8 @@ void sort_members(Member *members, uint32 count) {
 }
 
 const char *data_of(const JsonbContainer *container) {
-	const uint32 entries = JsonContainerSize(container) * (JsonContainerIsObject(container) ? 2 : 1);
+	const uint32 entries =
+		JsonContainerSize(container) * (JsonContainerIsObject(container) ? 2 : 1);
 	return reinterpret_cast<const char *>(&container->children[entries]);
 }
 
@@ -102,12 +103,14 @@ Value child_value(const JsonbContainer *container, const char *data, uint32 chil
 	const JEntry entry = container->children[child];
 	Value value = value_at(data, offset, entry);
 	if (value.kind == Kind::String)
-		value.string = {data + offset, JBE_HAS_OFF(entry) ? JBE_OFFLENFLD(entry) - offset : JBE_OFFLENFLD(entry)};
+		value.string = {data + offset,
+		                JBE_HAS_OFF(entry) ? JBE_OFFLENFLD(entry) - offset : JBE_OFFLENFLD(entry)};
 	return value;
 }
 
 // The part of `range` whose paths have `name` at `depth`.
-Exclusion narrow(std::span<const Path> excluded, Exclusion range, std::size_t depth, std::string_view name) {
+Exclusion narrow(std::span<const Path> excluded, Exclusion range, std::size_t depth,
+                 std::string_view name) {
 	while (range.first < range.end && excluded[range.first].segments[depth] != name)
 		++range.first;
 	std::size_t end = range.first;
@@ -152,7 +155,8 @@ struct Stack {
 
 class Walk {
 public:
-	Walk(std::span<const Path> excluded, CanonicalWriter &writer) : excluded_(excluded), writer_(writer) {}
+	Walk(std::span<const Path> excluded, CanonicalWriter &writer)
+		: excluded_(excluded), writer_(writer) {}
 
 	void run(const Value &root) {
 		scalar_or_push(root, {0, excluded_.size()});
@@ -173,8 +177,10 @@ private:
 		case Kind::Object: break;
 		}
 		CHECK_FOR_INTERRUPTS();
-		auto *container = const_cast<JsonbContainer *>(static_cast<const JsonbContainer *>(value.container));
-		Frame frame{container, data_of(container), 0, JsonContainerSize(container), 0, members_.count, exclusion};
+		auto *container =
+			const_cast<JsonbContainer *>(static_cast<const JsonbContainer *>(value.container));
+		Frame frame{container, data_of(container), 0,        JsonContainerSize(container),
+		            0,         members_.count,     exclusion};
 		if (value.kind == Kind::Object) {
 			collect(frame);
 			writer_.begin_object();
@@ -230,7 +236,8 @@ private:
 					return;
 			}
 			writer_.key(name);
-			scalar_or_push(child_value(frame.container, frame.data, member.child, member.offset), inner);
+			scalar_or_push(child_value(frame.container, frame.data, member.child, member.offset),
+			               inner);
 			return;
 		}
 		const uint32 child = frame.next++;
@@ -262,7 +269,8 @@ bool JsonbDocument::find(const Path &path, Value &value) const {
 		if (value.kind != Kind::Object)
 			return false;
 		JsonbValue found;
-		auto *container = const_cast<JsonbContainer *>(static_cast<const JsonbContainer *>(value.container));
+		auto *container =
+			const_cast<JsonbContainer *>(static_cast<const JsonbContainer *>(value.container));
 		if (!getKeyJsonValueFromContainer(container, path.segments[i].data(),
 		                                  static_cast<int>(path.segments[i].size()), &found))
 			return false;
@@ -291,7 +299,8 @@ bool JsonbDocument::find(const Path &path, Value &value) const {
 	return true;
 }
 
-void JsonbDocument::write(const Value &value, std::span<const Path> excluded, CanonicalWriter &writer) const {
+void JsonbDocument::write(const Value &value, std::span<const Path> excluded,
+                          CanonicalWriter &writer) const {
 	Walk(excluded, writer).run(value);
 }
 
@@ -314,10 +323,11 @@ bool JsonbDocument::is_empty_without(const Value &value, std::span<const Path> e
 
 void require_utf8() {
 	if (GetDatabaseEncoding() != PG_UTF8)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		                errmsg("pg_idem needs a database with encoding UTF8"),
-		                errdetail("The encoding of this database is %s.", GetDatabaseEncodingName()),
-		                errhint("Canonical bytes are UTF-8, whatever client recomputes them.")));
+		ereport(ERROR,
+		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		         errmsg("pg_idem needs a database with encoding UTF8"),
+		         errdetail("The encoding of this database is %s.", GetDatabaseEncodingName()),
+		         errhint("Canonical bytes are UTF-8, whatever client recomputes them.")));
 }
 
 } // namespace pg_idem

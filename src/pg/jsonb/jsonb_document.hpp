@@ -18,7 +18,8 @@ public:
 
 	Value root() const override;
 	bool find(const Path &path, Value &value) const override;
-	void write(const Value &value, std::span<const Path> excluded, CanonicalWriter &writer) const override;
+	void write(const Value &value, std::span<const Path> excluded,
+	           CanonicalWriter &writer) const override;
 	bool is_empty_without(const Value &value, std::span<const Path> excluded) const override;
 
 private:

@@ -17,7 +17,7 @@ namespace pg_idem {
 // test compares every vector with numeric's own output.
 inline Number view_numeric(const NumericData *numeric) {
 	constexpr uint16 short_form = 0x8000, short_negative = 0x2000, short_weight_sign = 0x0040,
-	                 short_weight = 0x003F, long_sign = 0xC000, long_negative = 0x4000;
+					 short_weight = 0x003F, long_sign = 0xC000, long_negative = 0x4000;
 	const char *data = VARDATA(numeric);
 	const auto *words = reinterpret_cast<const uint16 *>(data);
 	const uint16 header = words[0];
@@ -36,7 +36,7 @@ inline Number view_numeric(const NumericData *numeric) {
 	}
 	number.groups = reinterpret_cast<const int16 *>(words + header_words);
 	number.group_count =
-	    static_cast<int32>((VARSIZE(numeric) - VARHDRSZ) / sizeof(uint16)) - header_words;
+		static_cast<int32>((VARSIZE(numeric) - VARHDRSZ) / sizeof(uint16)) - header_words;
 	return number;
 }
 

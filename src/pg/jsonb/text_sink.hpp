@@ -36,12 +36,13 @@ private:
 		if (used_ + more <= capacity_)
 			return;
 		if (used_ + more > MaxAllocSize)
-			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			                errmsg("canonical text is too long"),
-			                errdetail("A text value holds at most %zu bytes.", MaxAllocSize),
-			                errhint("idem_digest has no such limit.")));
+			ereport(ERROR,
+			        (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("canonical text is too long"),
+			         errdetail("A text value holds at most %zu bytes.", MaxAllocSize),
+			         errhint("idem_digest has no such limit.")));
 		capacity_ = Min(Max(capacity_ * 2, used_ + more + 256), MaxAllocSize);
-		buffer_ = static_cast<char *>(buffer_ == nullptr ? palloc(capacity_) : repalloc(buffer_, capacity_));
+		buffer_ = static_cast<char *>(buffer_ == nullptr ? palloc(capacity_)
+		                                                 : repalloc(buffer_, capacity_));
 	}
 
 	char *buffer_ = nullptr;

@@ -27,12 +27,16 @@ std::string_view copy(Arena &arena, std::string_view text) {
 	return {bytes, text.size()};
 }
 
-DefinitionFault read_key_fields(Jsonb *key_fields, Arena &arena, std::span<const KeyField> &result) {
+DefinitionFault read_key_fields(Jsonb *key_fields, Arena &arena,
+                                std::span<const KeyField> &result) {
 	if (!JB_ROOT_IS_OBJECT(key_fields))
-		return {"key_fields is not an object", "It maps the path of an argument to a normaliser.", {}};
+		return {
+			"key_fields is not an object", "It maps the path of an argument to a normaliser.", {}};
 	const int count = JB_ROOT_COUNT(key_fields);
 	if (count == 0)
-		return {"there are no key fields", "identity => 'arguments' makes all arguments the identity.", {}};
+		return {"there are no key fields",
+		        "identity => 'arguments' makes all arguments the identity.",
+		        {}};
 	if (count > max_paths)
 		return {"there are too many key fields", "At most 64 fields make up a key.", {}};
 	auto *fields = static_cast<KeyField *>(arena.allocate(arena.state, sizeof(KeyField) * count));
@@ -43,28 +47,37 @@ DefinitionFault read_key_fields(Jsonb *key_fields, Arena &arena, std::span<const
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE) {
 		if (token == WJB_KEY) {
 			KeyField &field = *new (&fields[filled]) KeyField;
-			field.name = copy(arena, {value.val.string.val, static_cast<std::size_t>(value.val.string.len)});
+			field.name =
+				copy(arena, {value.val.string.val, static_cast<std::size_t>(value.val.string.len)});
 			if (!parse_path(field.name, arena, field.path))
-				return {"key field \"%.*s\" is not a path", "A path is dotted; a segment that holds a dot is double-quoted.", field.name};
+				return {"key field \"%.*s\" is not a path",
+				        "A path is dotted; a segment that holds a dot is double-quoted.",
+				        field.name};
 		} else if (token == WJB_VALUE) {
 			KeyField &field = fields[filled++];
 			if (value.type != jbvString ||
-			    !parse_normaliser(copy(arena, {value.val.string.val, static_cast<std::size_t>(value.val.string.len)}), arena, field))
-				return {"key field \"%.*s\" has an unknown normaliser",
-				        "Normalisers are exact, upper, lower, trim, number, minor_units(field) and minor_units(digits), each with or without optional.",
-				        field.name};
+			    !parse_normaliser(copy(arena, {value.val.string.val,
+			                                   static_cast<std::size_t>(value.val.string.len)}),
+			                      arena, field))
+				return {
+					"key field \"%.*s\" has an unknown normaliser",
+					"Normalisers are exact, upper, lower, trim, number, minor_units(field) and minor_units(digits), each with or without optional.",
+					field.name};
 		}
 	}
-	std::sort(fields, fields + count, [](const KeyField &a, const KeyField &b) { return path_before(a.path, b.path); });
+	std::sort(fields, fields + count,
+	          [](const KeyField &a, const KeyField &b) { return path_before(a.path, b.path); });
 	result = {fields, static_cast<std::size_t>(count)};
 	return {};
 }
 
-DefinitionFault read_unchecked(ArrayType *unchecked_fields, Arena &arena, std::span<const Path> &result) {
+DefinitionFault read_unchecked(ArrayType *unchecked_fields, Arena &arena,
+                               std::span<const Path> &result) {
 	Datum *elements;
 	bool *nulls;
 	int count;
-	deconstruct_array(unchecked_fields, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+	deconstruct_array(unchecked_fields, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls,
+	                  &count);
 	if (count > max_paths)
 		return {"there are too many unchecked fields", "At most 64 fields can be unchecked.", {}};
 	auto *paths = static_cast<Path *>(arena.allocate(arena.state, sizeof(Path) * Max(count, 1)));
@@ -72,14 +85,18 @@ DefinitionFault read_unchecked(ArrayType *unchecked_fields, Arena &arena, std::s
 		if (nulls[i])
 			return {"an unchecked field is NULL", nullptr, {}};
 		text *element = DatumGetTextPP(elements[i]);
-		const std::string_view name = copy(arena, {VARDATA_ANY(element), VARSIZE_ANY_EXHDR(element)});
+		const std::string_view name =
+			copy(arena, {VARDATA_ANY(element), VARSIZE_ANY_EXHDR(element)});
 		if (!parse_path(name, arena, *new (&paths[i]) Path))
-			return {"unchecked field \"%.*s\" is not a path", "A path is dotted; a segment that holds a dot is double-quoted.", name};
+			return {"unchecked field \"%.*s\" is not a path",
+			        "A path is dotted; a segment that holds a dot is double-quoted.", name};
 	}
 	std::sort(paths, paths + count, path_before);
 	for (int i = 1; i < count; ++i)
 		if (covers(paths[i - 1], paths[i]))
-			return {"unchecked fields overlap", "A field that is unchecked includes all that is below it.", {}};
+			return {"unchecked fields overlap",
+			        "A field that is unchecked includes all that is below it.",
+			        {}};
 	result = {paths, static_cast<std::size_t>(count)};
 	return {};
 }
@@ -93,12 +110,14 @@ DefinitionFault check_overlaps(const Recipe &recipe) {
 		const KeyField &field = recipe.fields[i];
 		for (std::size_t j = i + 1; j < recipe.fields.size(); ++j)
 			if (overlap(field.path, recipe.fields[j].path))
-				return {"key field \"%.*s\" overlaps another key field", "Name the innermost fields only.", field.name};
+				return {"key field \"%.*s\" overlaps another key field",
+				        "Name the innermost fields only.", field.name};
 		const Path &unit = field.normaliser.unit;
 		for (const Path &path : recipe.unchecked) {
 			if (overlap(field.path, path))
 				return {"key field \"%.*s\" overlaps an unchecked field",
-				        "A field is in the key, or bound by the fingerprint, or unchecked.", field.name};
+				        "A field is in the key, or bound by the fingerprint, or unchecked.",
+				        field.name};
 			if (unit.depth > 0 && overlap(unit, path))
 				return {"the currency of key field \"%.*s\" is unchecked",
 				        "Without its currency an amount in minor units says nothing.", field.name};
@@ -114,7 +133,8 @@ Arena arena_in(MemoryContext context) {
 }
 
 DefinitionFault compile_recipe(std::string_view operation, int32 version, std::string_view identity,
-                               Jsonb *key_fields, ArrayType *unchecked_fields, Arena arena, Recipe &recipe) {
+                               Jsonb *key_fields, ArrayType *unchecked_fields, Arena arena,
+                               Recipe &recipe) {
 	recipe.operation = operation;
 	recipe.version = version;
 	if (identity == "fields")
@@ -124,11 +144,15 @@ DefinitionFault compile_recipe(std::string_view operation, int32 version, std::s
 	else if (identity == "occurrence")
 		recipe.identity = Identity::Occurrence;
 	else
-		return {"the identity is unknown", "Identity is one of fields, arguments and occurrence.", {}};
+		return {
+			"the identity is unknown", "Identity is one of fields, arguments and occurrence.", {}};
 	if ((recipe.identity == Identity::Fields) != (key_fields != nullptr))
-		return {"key fields and identity disagree", "Key fields go with identity fields and with no other.", {}};
+		return {"key fields and identity disagree",
+		        "Key fields go with identity fields and with no other.",
+		        {}};
 	DefinitionFault fault;
-	if (key_fields != nullptr && (fault = read_key_fields(key_fields, arena, recipe.fields)).what != nullptr)
+	if (key_fields != nullptr &&
+	    (fault = read_key_fields(key_fields, arena, recipe.fields)).what != nullptr)
 		return fault;
 	if (unchecked_fields != nullptr &&
 	    (fault = read_unchecked(unchecked_fields, arena, recipe.unchecked)).what != nullptr)
@@ -148,12 +172,12 @@ DefinitionFault compile_recipe(std::string_view operation, int32 version, std::s
 }
 
 void raise_definition_fault(std::string_view operation, const DefinitionFault &fault) {
-	char *what = fault.field.empty()
-	                 ? pstrdup(fault.what)
-	                 : psprintf(fault.what, static_cast<int>(fault.field.size()), fault.field.data());
+	char *what = fault.field.empty() ? pstrdup(fault.what)
+	                                 : psprintf(fault.what, static_cast<int>(fault.field.size()),
+	                                            fault.field.data());
 	ereport(ERROR, (errcode(errcode_invalid_definition),
-	                errmsg("invalid definition of operation \"%.*s\": %s", static_cast<int>(operation.size()),
-	                       operation.data(), what),
+	                errmsg("invalid definition of operation \"%.*s\": %s",
+	                       static_cast<int>(operation.size()), operation.data(), what),
 	                fault.hint != nullptr ? errhint("%s", fault.hint) : 0));
 	pg_unreachable();
 }

@@ -61,17 +61,28 @@ void for_each_row(Relation relation, Snapshot snapshot, Visit visit) {
 }
 
 enum OperationColumn {
-	op_id, op_operation, op_version, op_identity, op_key_fields, op_unchecked_fields, op_key_prefix,
-	op_effect, op_retention, op_failure_retention, op_lease, op_retry_after, op_max_response_bytes,
+	op_id,
+	op_operation,
+	op_version,
+	op_identity,
+	op_key_fields,
+	op_unchecked_fields,
+	op_key_prefix,
+	op_effect,
+	op_retention,
+	op_failure_retention,
+	op_lease,
+	op_retry_after,
+	op_max_response_bytes,
 };
 
 void read_policy(MemoryContext context, const Datum *values, const bool *nulls, Policy &policy) {
 	policy.id = DatumGetInt16(values[op_id]);
 	const std::string_view operation = text_in(context, values[op_operation]);
 	policy.fault = compile_recipe(
-	    operation, DatumGetInt32(values[op_version]), text_in(context, values[op_identity]),
-	    nulls[op_key_fields] ? nullptr : DatumGetJsonbP(values[op_key_fields]),
-	    DatumGetArrayTypeP(values[op_unchecked_fields]), arena_in(context), policy.recipe);
+		operation, DatumGetInt32(values[op_version]), text_in(context, values[op_identity]),
+		nulls[op_key_fields] ? nullptr : DatumGetJsonbP(values[op_key_fields]),
+		DatumGetArrayTypeP(values[op_unchecked_fields]), arena_in(context), policy.recipe);
 	policy.prefix = text_in(context, values[op_key_prefix]);
 	policy.external = text_in(context, values[op_effect]) == "external";
 	policy.retention = interval_micros(DatumGetIntervalP(values[op_retention]));
@@ -117,7 +128,8 @@ void attach_changes(MemoryContext context, Policy &policy, const List<Change> &c
 		count += changes.items[i].policy == policy.id;
 	if (count == 0)
 		return;
-	auto *retention = static_cast<RetentionChange *>(MemoryContextAlloc(context, sizeof(RetentionChange) * count * 2));
+	auto *retention = static_cast<RetentionChange *>(
+		MemoryContextAlloc(context, sizeof(RetentionChange) * count * 2));
 	RetentionChange *failure_retention = retention + count;
 	std::size_t filled = 0;
 	for (std::size_t i = 0; i < changes.count; ++i) {
@@ -132,20 +144,23 @@ void attach_changes(MemoryContext context, Policy &policy, const List<Change> &c
 }
 
 void load() {
-	const Oid operation_oid = require_table(Table::Operation), change_oid = require_table(Table::RetentionChange);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "pg_idem policies", ALLOCSET_SMALL_SIZES);
+	const Oid operation_oid = require_table(Table::Operation),
+			  change_oid = require_table(Table::RetentionChange);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "pg_idem policies", ALLOCSET_SMALL_SIZES);
 	MemoryContext former = MemoryContextSwitchTo(context);
 
 	Relation operation = table_open(operation_oid, AccessShareLock);
 	Relation change = table_open(change_oid, AccessShareLock);
 	// Read after the locks were taken, which is when this session has seen every message so far.
 	const uint64 operation_generation = table_generation(Table::Operation),
-	             change_generation = table_generation(Table::RetentionChange);
+				 change_generation = table_generation(Table::RetentionChange);
 	Snapshot snapshot = newest_snapshot();
 	List<Change> changes;
 	for_each_row(change, snapshot, [&](const Datum *values, const bool *) {
 		changes.add() = {DatumGetInt16(values[0]), DatumGetTimestampTz(values[1]),
-		                 interval_micros(DatumGetIntervalP(values[2])), interval_micros(DatumGetIntervalP(values[3]))};
+		                 interval_micros(DatumGetIntervalP(values[2])),
+		                 interval_micros(DatumGetIntervalP(values[3]))};
 	});
 	if (changes.count > 0)
 		std::sort(changes.items, changes.items + changes.count,
@@ -171,7 +186,8 @@ void load() {
 }
 
 void refresh() {
-	if (cache.context == nullptr || cache.operation_generation != table_generation(Table::Operation) ||
+	if (cache.context == nullptr ||
+	    cache.operation_generation != table_generation(Table::Operation) ||
 	    cache.change_generation != table_generation(Table::RetentionChange))
 		load();
 }
@@ -191,13 +207,18 @@ FoundPolicy find_policy(std::string_view operation, int32 version) {
 		else
 			high = middle;
 	}
-	const auto is_ours = [&](std::size_t at) { return cache.policies[at].recipe.operation == operation; };
-	if (low == 0 || !is_ours(low - 1) || (version != 0 && cache.policies[low - 1].recipe.version != version))
+	const auto is_ours = [&](std::size_t at) {
+		return cache.policies[at].recipe.operation == operation;
+	};
+	if (low == 0 || !is_ours(low - 1) ||
+	    (version != 0 && cache.policies[low - 1].recipe.version != version))
 		return {};
 	std::size_t first = low - 1;
 	while (first > 0 && is_ours(first - 1))
 		--first;
-	return {&cache.policies[low - 1], {&cache.policies[first], low - 1 - first}, low < cache.count && is_ours(low)};
+	return {&cache.policies[low - 1],
+	        {&cache.policies[first], low - 1 - first},
+	        low < cache.count && is_ours(low)};
 }
 
 const Policy *find_policy_by_id(int16 id) {

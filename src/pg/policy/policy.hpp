@@ -31,9 +31,9 @@ struct Policy {
 };
 
 struct FoundPolicy {
-	const Policy *policy = nullptr;      // NULL: not defined
-	std::span<const Policy> older;       // the operation's lower versions
-	bool superseded = false;             // it has a higher version
+	const Policy *policy = nullptr; // NULL: not defined
+	std::span<const Policy> older;  // the operation's lower versions
+	bool superseded = false;        // it has a higher version
 };
 
 // The given version of an operation, or its highest when `version` is 0.

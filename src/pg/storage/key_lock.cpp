@@ -38,7 +38,9 @@ LOCKTAG tag_of(const Digest128 &key) {
 // go with ROLLBACK TO and to outlive the statement.
 class TransactionOwner {
 public:
-	TransactionOwner() : former_(CurrentResourceOwner) { CurrentResourceOwner = CurTransactionResourceOwner; }
+	TransactionOwner() : former_(CurrentResourceOwner) {
+		CurrentResourceOwner = CurTransactionResourceOwner;
+	}
 	void restore() const { CurrentResourceOwner = former_; }
 
 private:

@@ -39,8 +39,9 @@ enum class Presence : uint8 {
 
 struct Probe {
 	Presence presence = Presence::None;
-	bool own = false;          // written by this transaction
-	bool snapshot_sees = true; // false: committed after the snapshot of a repeatable-read transaction
+	bool own = false; // written by this transaction
+	bool snapshot_sees =
+		true; // false: committed after the snapshot of a repeatable-read transaction
 	ItemPointerData tid{};
 	Row row; // when settled; in the current memory context
 };

@@ -45,9 +45,10 @@ Oid find_table(Table table) {
 Oid require_table(Table table) {
 	const Oid oid = find_table(table);
 	if (!OidIsValid(oid))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-		                errmsg("table \"idem.%s\" does not exist", table_names[static_cast<int>(table)]),
-		                errhint("Run CREATE EXTENSION pg_idem in this database.")));
+		ereport(ERROR,
+		        (errcode(ERRCODE_UNDEFINED_OBJECT),
+		         errmsg("table \"idem.%s\" does not exist", table_names[static_cast<int>(table)]),
+		         errhint("Run CREATE EXTENSION pg_idem in this database.")));
 	return oid;
 }
 

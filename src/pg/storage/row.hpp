@@ -49,10 +49,10 @@ struct Row {
 	Digest128 fingerprint{};
 	Jsonb *response = nullptr; // detoasted
 	bool response_omitted = false;
-	bool finished = false;     // completed_at is set
+	bool finished = false; // completed_at is set
 	Micros completed_at = 0;
-	Micros claimed_at = 0;     // of the present attempt; a finished local row has it by its `elapsed`
-	bool leased = false;       // an external effect's: lease_end, fence and attempt are stored
+	Micros claimed_at = 0; // of the present attempt; a finished local row has it by its `elapsed`
+	bool leased = false;   // an external effect's: lease_end, fence and attempt are stored
 	Micros lease_end = 0;
 	bool has_fence = false;
 	int64 fence = 0;

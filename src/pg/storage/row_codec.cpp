@@ -51,15 +51,18 @@ Row decode_row(HeapTuple tuple, TupleDesc descriptor) {
 		row.fingerprint = digest_at(values[col_fingerprint]);
 	if (!nulls[col_response])
 		row.response = DatumGetJsonbP(values[col_response]);
-	row.response_omitted = !nulls[col_response_omitted] && DatumGetBool(values[col_response_omitted]);
+	row.response_omitted =
+		!nulls[col_response_omitted] && DatumGetBool(values[col_response_omitted]);
 	row.finished = !nulls[col_completed_at];
 	if (row.finished)
 		row.completed_at = DatumGetTimestampTz(values[col_completed_at]);
 	if (!nulls[col_claimed_at])
 		row.claimed_at = DatumGetTimestampTz(values[col_claimed_at]);
 	else if (row.finished)
-		row.claimed_at = row.completed_at -
-		                 (nulls[col_elapsed] ? 0 : static_cast<Micros>(DatumGetInt32(values[col_elapsed])) * 1000);
+		row.claimed_at =
+			row.completed_at -
+			(nulls[col_elapsed] ? 0
+		                        : static_cast<Micros>(DatumGetInt32(values[col_elapsed])) * 1000);
 	row.leased = !nulls[col_lease_end];
 	if (row.leased)
 		row.lease_end = DatumGetTimestampTz(values[col_lease_end]);

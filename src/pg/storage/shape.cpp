@@ -26,30 +26,33 @@ struct ColumnShape {
 };
 
 constexpr ColumnShape expected[column_count] = {
-    {"key", UUIDOID},
-    {"completed_at", TIMESTAMPTZOID},
-    {"elapsed", INT4OID},
-    {"policy", INT2OID},
-    {"state", CHAROID},
-    {"tenant", TEXTOID},
-    {"effect_ref", TEXTOID},
-    {"fingerprint", UUIDOID},
-    {"response", JSONBOID},
-    {"response_omitted", BOOLOID},
-    {"claimed_at", TIMESTAMPTZOID},
-    {"lease_end", TIMESTAMPTZOID},
-    {"fence", INT8OID},
-    {"attempt", INT4OID},
-    {"note", TEXTOID},
+	{"key", UUIDOID},
+	{"completed_at", TIMESTAMPTZOID},
+	{"elapsed", INT4OID},
+	{"policy", INT2OID},
+	{"state", CHAROID},
+	{"tenant", TEXTOID},
+	{"effect_ref", TEXTOID},
+	{"fingerprint", UUIDOID},
+	{"response", JSONBOID},
+	{"response_omitted", BOOLOID},
+	{"claimed_at", TIMESTAMPTZOID},
+	{"lease_end", TIMESTAMPTZOID},
+	{"fence", INT8OID},
+	{"attempt", INT4OID},
+	{"note", TEXTOID},
 };
 
 uint64 checked_generation = 0;
 TupleDesc short_descriptor = nullptr;
 
 [[noreturn]] void refuse(const char *why) {
-	ereport(ERROR, (errcode(errcode_unusable_ledger), errmsg("table \"idem.key\" cannot be used"),
-	                errdetail("%s", why),
-	                errhint("The ledger is written directly, so nothing may be added to it. Undo the change.")));
+	ereport(
+		ERROR,
+		(errcode(errcode_unusable_ledger), errmsg("table \"idem.key\" cannot be used"),
+	     errdetail("%s", why),
+	     errhint(
+			 "The ledger is written directly, so nothing may be added to it. Undo the change.")));
 	pg_unreachable();
 }
 
@@ -127,12 +130,15 @@ void refuse_if_referenced(Relation table) {
 			continue;
 		char *constraint = get_constraint_name(trigger.tgconstraint);
 		char *referrer = get_rel_name(trigger.tgconstrrelid);
-		ereport(ERROR, (errcode(errcode_referenced_ledger),
-		                errmsg("cannot delete keys while foreign key \"%s\" references the ledger",
-		                       constraint != nullptr ? constraint : "?"),
-		                errdetail("Table \"%s\" references table \"idem.key\", and a cascade could carry the deletion over to effect rows.",
-		                          referrer != nullptr ? referrer : "?"),
-		                errhint("Drop the constraint: an effect row keeps its key as a plain value.")));
+		ereport(
+			ERROR,
+			(errcode(errcode_referenced_ledger),
+		     errmsg("cannot delete keys while foreign key \"%s\" references the ledger",
+		            constraint != nullptr ? constraint : "?"),
+		     errdetail(
+				 "Table \"%s\" references table \"idem.key\", and a cascade could carry the deletion over to effect rows.",
+				 referrer != nullptr ? referrer : "?"),
+		     errhint("Drop the constraint: an effect row keeps its key as a plain value.")));
 	}
 }
 

@@ -25,7 +25,8 @@ void insert_into_all_indexes(const Ledger &ledger, HeapTuple tuple) {
 	ResultRelInfo *info = makeNode(ResultRelInfo);
 	InitResultRelInfo(info, ledger.table, 0, nullptr, 0);
 	ExecOpenIndices(info, false);
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(ledger.table), &TTSOpsHeapTuple);
+	TupleTableSlot *slot =
+		MakeSingleTupleTableSlot(RelationGetDescr(ledger.table), &TTSOpsHeapTuple);
 	ExecStoreHeapTuple(tuple, slot, false);
 	slot->tts_tid = tuple->t_self;
 	slot->tts_tableOid = RelationGetRelid(ledger.table);
@@ -49,8 +50,8 @@ void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, b
 	IndexInfo *info = BuildIndexInfo(ledger.index);
 	// Partial: a conflict comes back as false at once, where the usual check would wait for the other
 	// transaction, and COMMIT has no statement_timeout.
-	if (!index_insert(ledger.index, values, nulls, &tuple->t_self, ledger.table, UNIQUE_CHECK_PARTIAL,
-	                  false, info))
+	if (!index_insert(ledger.index, values, nulls, &tuple->t_self, ledger.table,
+	                  UNIQUE_CHECK_PARTIAL, false, info))
 		outside_writer();
 	pfree(info);
 }
@@ -58,10 +59,13 @@ void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, b
 } // namespace
 
 void outside_writer() {
-	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-	                errmsg("could not record a key because of a writer outside pg_idem"),
-	                errdetail("A row of the same key was written without the key's lock: by a restore, a logical subscription or SQL on idem.key."),
-	                errhint("Retry the whole transaction.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+	     errmsg("could not record a key because of a writer outside pg_idem"),
+	     errdetail(
+			 "A row of the same key was written without the key's lock: by a restore, a logical subscription or SQL on idem.key."),
+	     errhint("Retry the whole transaction.")));
 	pg_unreachable();
 }
 
@@ -95,8 +99,8 @@ bool delete_row(const Ledger &ledger, const ItemPointerData &tid) {
 	CheckCmdReplicaIdentity(ledger.table, CMD_DELETE);
 	ItemPointerData target = tid;
 	TM_FailureData failure;
-	const TM_Result result = heap_delete(ledger.table, &target, GetCurrentCommandId(true), InvalidSnapshot,
-	                                     false, &failure, false);
+	const TM_Result result = heap_delete(ledger.table, &target, GetCurrentCommandId(true),
+	                                     InvalidSnapshot, false, &failure, false);
 	if (result != TM_Ok)
 		return false;
 	CommandCounterIncrement();
