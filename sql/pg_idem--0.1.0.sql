@@ -173,15 +173,20 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON idem.operation
 	FOR EACH ROW EXECUTE FUNCTION idem.guard_operation();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON idem.operation
 	FOR EACH STATEMENT EXECUTE FUNCTION idem.guard_operation();
-CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON idem.operation
+-- By row, since a logical subscription fires no others.
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON idem.operation
+	FOR EACH ROW EXECUTE FUNCTION idem.policy_changed();
+CREATE TRIGGER changed_truncate AFTER TRUNCATE ON idem.operation
 	FOR EACH STATEMENT EXECUTE FUNCTION idem.policy_changed();
-CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON idem.retention_change
+CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON idem.retention_change
+	FOR EACH ROW EXECUTE FUNCTION idem.policy_changed();
+CREATE TRIGGER changed_truncate AFTER TRUNCATE ON idem.retention_change
 	FOR EACH STATEMENT EXECUTE FUNCTION idem.policy_changed();
 CREATE TRIGGER sweep_again AFTER INSERT OR UPDATE OF retention, failure_retention ON idem.operation
 	FOR EACH STATEMENT EXECUTE FUNCTION idem.sweep_again();
 -- Logical apply and pg_restore --disable-triggers must not leave sessions with stale policies.
-ALTER TABLE idem.operation ENABLE ALWAYS TRIGGER changed;
-ALTER TABLE idem.retention_change ENABLE ALWAYS TRIGGER changed;
+ALTER TABLE idem.operation ENABLE ALWAYS TRIGGER changed, ENABLE ALWAYS TRIGGER changed_truncate;
+ALTER TABLE idem.retention_change ENABLE ALWAYS TRIGGER changed, ENABLE ALWAYS TRIGGER changed_truncate;
 
 ------------------------------------------------------------------------------------------------
 -- Canonical form
