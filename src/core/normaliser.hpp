@@ -46,6 +46,7 @@ enum class Problem : std::uint8_t {
 	UnknownCurrency,    // no ISO 4217 code
 	CurrencyMissing,    // the field that minor_units names is absent, null or not a string
 	ArgumentsNotObject, // identity `fields` wants an object
+	NoKeyField,         // every key field is optional, and none has a value
 };
 
 // Significant digits, and decimal places either way, that `number` and `minor_units` accept.

@@ -102,6 +102,7 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 	scratch.arena = arena;
 	const Path *previous = nullptr;
 	std::size_t open = 0; // objects below the root
+	bool any = false;
 	writer.begin_object();
 	for (const KeyField &field : recipe.fields) {
 		Value value;
@@ -111,6 +112,7 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 			return {problem, field.name};
 		if (!present)
 			continue;
+		any = any || value.kind != Kind::Null;
 
 		const std::size_t shared = previous == nullptr ? 0 : shared_parents(*previous, field.path);
 		for (; open > shared; --open)
@@ -126,7 +128,8 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 	for (; open > 0; --open)
 		writer.end_object();
 	writer.end_object();
-	return {};
+	// Requests without any key field would all be one intent.
+	return {any ? Problem::None : Problem::NoKeyField, {}};
 }
 
 // Identity `occurrence` binds every argument; the key covers none.

@@ -148,6 +148,15 @@ TEST(Recipe, C049_C052_absent_null_and_blank_optional_fields_differ) {
 	EXPECT_EQ(recipe.intent(document(R"({"id":1,"sku":" k"})")), R"({"id":1,"sku":"k"})");
 }
 
+TEST(Recipe, C071_requests_without_any_key_field_do_not_share_a_key) {
+	TestRecipe recipe({.fields = {{"id", "exact optional"}, {"sku", "trim optional"}}});
+	EXPECT_EQ(recipe.fault(document("{}")).problem, Problem::NoKeyField);
+	EXPECT_EQ(recipe.fault(document(R"({"n":1})")).problem, Problem::NoKeyField);
+	EXPECT_EQ(recipe.fault(document(R"({"id":null,"sku":null})")).problem, Problem::NoKeyField);
+	EXPECT_EQ(recipe.fault(document(R"({"id":1})")).problem, Problem::None);
+	EXPECT_EQ(recipe.fault(document(R"({"sku":""})")).problem, Problem::None);
+}
+
 TEST(Recipe, C073_faults_name_the_field_as_the_policy_spells_it) {
 	TestRecipe recipe({.fields = {{"\"charge\"", "trim"},
 	                              {"amount", "minor_units(money.currency)"},

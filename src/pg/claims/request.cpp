@@ -30,7 +30,8 @@ const char *describe(Problem problem) {
 	case Problem::NumberTooLong: return "has too many digits";
 	case Problem::UnknownCurrency: return "has an unknown currency";
 	case Problem::CurrencyMissing: return "has no currency";
-	case Problem::ArgumentsNotObject: return "is not an object";
+	case Problem::NoKeyField:
+	case Problem::ArgumentsNotObject: break; // of the request as a whole
 	}
 	return "is not acceptable";
 }
@@ -39,6 +40,10 @@ Refusal refuse_fault(const Fault &fault) {
 	if (fault.problem == Problem::ArgumentsNotObject)
 		return {ERRCODE_INVALID_PARAMETER_VALUE, "arguments are not a JSON object",
 		        "This operation is identified by fields of its arguments."};
+	if (fault.problem == Problem::NoKeyField)
+		return {errcode_missing_key_field, "no key field has a value",
+		        "All key fields of this operation are optional, but a request without any would share "
+		        "its key with every other such request."};
 	const bool absent = fault.problem == Problem::Missing || fault.problem == Problem::Null;
 	const char *hint = nullptr;
 	if (absent)
