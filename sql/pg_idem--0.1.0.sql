@@ -79,7 +79,8 @@ COMMENT ON COLUMN idem.key.fence IS 'external effects: the secret of the present
 COMMENT ON COLUMN idem.key.attempt IS 'external effects: number of the present attempt, from 1';
 COMMENT ON COLUMN idem.key.note IS 'what the person who resolved the key wrote';
 
-CREATE TABLE idem.sweep (
+-- Unlogged: it can be lost at any time, and so no publication carries it to another server's ledger.
+CREATE UNLOGGED TABLE idem.sweep (
 	block_range integer     NOT NULL PRIMARY KEY,
 	due         timestamptz NOT NULL
 );
@@ -134,6 +135,11 @@ BEGIN
 		RETURN OLD;
 	ELSIF TG_OP = 'INSERT' THEN
 		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields);
+		-- A transaction that claims under the versions it knows must end before there is another one: its
+		-- claims and those under the new version could not see each other.
+		IF EXISTS (SELECT FROM idem.operation o WHERE o.operation = NEW.operation) THEN
+			LOCK TABLE idem.key IN SHARE MODE;
+		END IF;
 		RETURN NEW;
 	END IF;
 	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect)

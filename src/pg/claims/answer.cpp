@@ -41,6 +41,8 @@ std::string_view message_of(const Answer &answer) {
 		return "released: known not to have happened, and the next claim of the same request owns it";
 	switch (answer.decision.outcome) {
 	case Outcome::Claimed:
+		if (answer.recorded)
+			return "recorded by this call: keep the effect, in this transaction";
 		return answer.decision.action == Action::Do
 		           ? "you own this key: do the effect, then complete it"
 		           : "the effect was done now, by this call";
@@ -122,6 +124,15 @@ Answer answer_of_claim(const Decision &decision, const Claim &claim) {
 		answer.has_completed_at = is_finished(claim.state());
 		answer.completed_at = claim.last->at;
 	}
+	return answer;
+}
+
+Answer answer_recorded_claim(const Answer &owned) {
+	Answer answer = answer_of_claim(owned.decision, *find_claim(owned.key));
+	answer.owned = true;
+	answer.recorded = true;
+	answer.attempt = owned.attempt;
+	answer.fence = owned.fence;
 	return answer;
 }
 

@@ -25,6 +25,7 @@ struct Answer {
 	Digest128 key{};
 	bool owned = false;    // the caller holds the claim: attempt and fence are told
 	bool repeated = false; // owned by an earlier evaluation of this call, for another column
+	bool recorded = false; // owned and completed, by idem_record
 	int32 attempt = 1;
 	int64 fence = 0;
 	std::string_view effect_ref; // NULL data: none
@@ -39,6 +40,9 @@ struct Answer {
 // A conflict tells which effect it collided with, and never that one's response.
 Answer answer_of_row(const Decision &decision, const Row &row, const Policy &policy);
 Answer answer_of_claim(const Decision &decision, const Claim &claim);
+
+// What idem_record answers when it came to own the key: the effect of this transaction counts.
+Answer answer_recorded_claim(const Answer &owned);
 
 // What idem_once answers when it has run the effect: there is nothing left to do for the caller.
 Answer answer_finished_claim(const Digest128 &key);

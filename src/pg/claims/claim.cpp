@@ -20,6 +20,7 @@ extern "C" {
 #include "pg/errors.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
+#include "pg/storage/shape.hpp"
 
 namespace pg_idem {
 
@@ -94,8 +95,11 @@ Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &options,
            const Match &found) {
 	const Decision &decision = found.answer.decision;
-	if (decision.replaces && !delete_row(ledger, found.probe.tid))
-		return answer_in_flight(request);
+	if (decision.replaces) {
+		refuse_if_referenced(ledger.table);
+		if (!delete_row(ledger, found.probe.tid))
+			return answer_in_flight(request);
+	}
 	const Row &row = found.probe.row;
 	const Policy *policy = decision.continues ? find_policy_by_id(row.policy) : request.policy;
 	NewClaim fresh;

@@ -22,7 +22,8 @@ struct ClaimOptions {
 //
 // Raises what require_request raises; ID005 when it would own the key under a version that a higher one
 // has superseded; 25006 when it would own the key in a read-only transaction or during recovery; 40001
-// when a repeatable-read snapshot cannot see the row that decides.
+// when a repeatable-read snapshot cannot see the row that decides; ID032 when the row of an expired key
+// would have to go while a foreign key references the ledger.
 Answer claim(const Call &call, const ClaimOptions &options);
 
 } // namespace pg_idem

@@ -41,9 +41,10 @@ Refusal refuse_fault(const Fault &fault) {
 		return {ERRCODE_INVALID_PARAMETER_VALUE, "arguments are not a JSON object",
 		        "This operation is identified by fields of its arguments."};
 	if (fault.problem == Problem::NoKeyField)
-		return {errcode_missing_key_field, "no key field has a value",
-		        "All key fields of this operation are optional, but a request without any would share "
-		        "its key with every other such request."};
+		return {
+			errcode_missing_key_field, "no key field has a value",
+			"All key fields of this operation are optional, but a request without any would share "
+			"its key with every other such request."};
 	const bool absent = fault.problem == Problem::Missing || fault.problem == Problem::Null;
 	const char *hint = nullptr;
 	if (absent)

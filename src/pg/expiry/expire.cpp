@@ -100,7 +100,7 @@ private:
 			due_ = now_; // look again when its transaction has ended
 			return false;
 		}
-		const Row row = decode_life(tuple, RelationGetDescr(ledger_.table));
+		const Row row = decode_life(tuple);
 		if (!row.finished)
 			return false;
 		const Policy *policy = policy_of(row);

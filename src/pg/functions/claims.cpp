@@ -36,11 +36,13 @@ Datum pg_idem_record(PG_FUNCTION_ARGS) {
 	const std::string_view effect_ref = text_argument(fcinfo, 3);
 	Jsonb *response = jsonb_argument(fcinfo, 4);
 	const Answer answer = claim(call_argument(fcinfo, 5, 6), options);
-	if (answer.owned && !answer.repeated) {
+	if (!answer.owned)
+		return answer_datum(answer, fcinfo);
+	if (!answer.repeated) {
 		require_local_effect(answer.key, "idem_record");
 		complete_fresh_claim(answer.key, effect_ref, response);
 	}
-	return answer_datum(answer, fcinfo);
+	return answer_datum(answer_recorded_claim(answer), fcinfo);
 }
 
 Datum pg_idem_lookup(PG_FUNCTION_ARGS) {

@@ -48,7 +48,7 @@ Look look_at(Relation table, Buffer buffer, ItemPointer tid, bool *all_dead, Pro
 	// The pin keeps the bytes in place; a settled version's columns never change.
 	HeapTuple copy = heap_copytuple(&tuple);
 	result.tid = *tid;
-	result.row = decode_row(copy, RelationGetDescr(table));
+	result.row = decode_row(copy);
 	return Look::Live;
 }
 

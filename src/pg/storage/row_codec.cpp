@@ -35,10 +35,10 @@ int32 milliseconds(Micros span) {
 
 } // namespace
 
-Row decode_row(HeapTuple tuple, TupleDesc descriptor) {
+Row decode_row(HeapTuple tuple) {
 	Datum values[column_count];
 	bool nulls[column_count];
-	heap_deform_tuple(tuple, descriptor, values, nulls);
+	heap_deform_tuple(tuple, row_descriptor(), values, nulls);
 	Row row;
 	row.key = digest_at(values[col_key]);
 	row.policy = DatumGetInt16(values[col_policy]);
@@ -76,10 +76,10 @@ Row decode_row(HeapTuple tuple, TupleDesc descriptor) {
 	return row;
 }
 
-Row decode_life(HeapTuple tuple, TupleDesc descriptor) {
+Row decode_life(HeapTuple tuple) {
 	Datum values[column_count];
 	bool nulls[column_count];
-	heap_deform_tuple(tuple, descriptor, values, nulls);
+	heap_deform_tuple(tuple, row_descriptor(), values, nulls);
 	Row row;
 	row.key = digest_at(values[col_key]);
 	row.policy = DatumGetInt16(values[col_policy]);
@@ -90,7 +90,7 @@ Row decode_life(HeapTuple tuple, TupleDesc descriptor) {
 	return row;
 }
 
-HeapTuple encode_row(const Row &row, TupleDesc descriptor, Datum *values, bool *nulls) {
+HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {
 	for (int i = 0; i < column_count; ++i) {
 		values[i] = Datum(0);
 		nulls[i] = true;
@@ -127,7 +127,7 @@ HeapTuple encode_row(const Row &row, TupleDesc descriptor, Datum *values, bool *
 	bool has_tail = false;
 	for (int i = short_row_columns; i < column_count; ++i)
 		has_tail = has_tail || !nulls[i];
-	return heap_form_tuple(has_tail ? descriptor : short_row_descriptor(), values, nulls);
+	return heap_form_tuple(has_tail ? row_descriptor() : short_row_descriptor(), values, nulls);
 }
 
 } // namespace pg_idem

@@ -4,7 +4,6 @@
 extern "C" {
 #include "postgres.h"
 #include "access/htup.h"
-#include "access/tupdesc.h"
 }
 
 #include "pg/storage/row.hpp"
@@ -13,14 +12,14 @@ namespace pg_idem {
 
 // `tuple` must stay; the row's views point into it, or into the current memory context where a value
 // had to be detoasted.
-Row decode_row(HeapTuple tuple, TupleDesc descriptor);
+Row decode_row(HeapTuple tuple);
 
 // Only what the life of a key depends on: key, policy, state, finished, completed_at. Needs no memory, so
 // it may run while the tuple's buffer is locked.
-Row decode_life(HeapTuple tuple, TupleDesc descriptor);
+Row decode_life(HeapTuple tuple);
 
 // In the current memory context. A row without a tail is formed short. `values` and `nulls` have room
 // for column_count entries and are left filled, for the indexes.
-HeapTuple encode_row(const Row &row, TupleDesc descriptor, Datum *values, bool *nulls);
+HeapTuple encode_row(const Row &row, Datum *values, bool *nulls);
 
 } // namespace pg_idem

@@ -44,6 +44,7 @@ constexpr ColumnShape expected[column_count] = {
 };
 
 uint64 checked_generation = 0;
+TupleDesc descriptor = nullptr;
 TupleDesc short_descriptor = nullptr;
 
 [[noreturn]] void refuse(const char *why) {
@@ -63,11 +64,14 @@ bool is_reference(const Trigger &trigger) {
 	return kind == RI_TRIGGER_PK;
 }
 
-void check_columns(TupleDesc descriptor) {
-	if (descriptor->natts != column_count)
+void check_columns(TupleDesc columns) {
+	if (columns->natts < column_count)
 		refuse("It has other columns than the extension created.");
+	for (int i = column_count; i < columns->natts; ++i)
+		if (!TupleDescAttr(columns, i)->attisdropped)
+			refuse("It has other columns than the extension created.");
 	for (int i = 0; i < column_count; ++i) {
-		const FormData_pg_attribute *column = TupleDescAttr(descriptor, i);
+		const FormData_pg_attribute *column = TupleDescAttr(columns, i);
 		if (column->attisdropped || column->atttypid != expected[i].type ||
 		    strcmp(NameStr(column->attname), expected[i].name) != 0)
 			refuse("It has other columns than the extension created.");
@@ -77,8 +81,21 @@ void check_columns(TupleDesc descriptor) {
 		if (column->attnotnull && !mandatory)
 			refuse("One of its columns that can be null is declared NOT NULL.");
 	}
-	if (descriptor->constr != nullptr && descriptor->constr->num_check > 0)
+	if (columns->constr != nullptr && columns->constr->num_check > 0)
 		refuse("It has a check constraint.");
+}
+
+// The first columns of a table, in a descriptor of their own: cutting off one that is there would cut
+// off what the server keeps behind its last attribute.
+void replace_descriptor(TupleDesc *target, TupleDesc source, int columns) {
+	MemoryContext former = MemoryContextSwitchTo(CacheMemoryContext);
+	TupleDesc fresh = CreateTemplateTupleDesc(columns);
+	for (AttrNumber column = 1; column <= columns; ++column)
+		TupleDescCopyEntry(fresh, column, source, column);
+	MemoryContextSwitchTo(former);
+	if (*target != nullptr)
+		FreeTupleDesc(*target);
+	*target = fresh;
 }
 
 } // namespace
@@ -106,15 +123,13 @@ void require_shape(Relation table) {
 				refuse("It has a trigger, or a foreign key of its own.");
 	check_columns(RelationGetDescr(table));
 
-	MemoryContext former = MemoryContextSwitchTo(CacheMemoryContext);
-	TupleDesc descriptor = CreateTemplateTupleDesc(short_row_columns);
-	for (AttrNumber column = 1; column <= short_row_columns; ++column)
-		TupleDescCopyEntry(descriptor, column, RelationGetDescr(table), column);
-	MemoryContextSwitchTo(former);
-	if (short_descriptor != nullptr)
-		FreeTupleDesc(short_descriptor);
-	short_descriptor = descriptor;
+	replace_descriptor(&descriptor, RelationGetDescr(table), column_count);
+	replace_descriptor(&short_descriptor, RelationGetDescr(table), short_row_columns);
 	checked_generation = generation;
+}
+
+TupleDesc row_descriptor() {
+	return descriptor;
 }
 
 TupleDesc short_row_descriptor() {

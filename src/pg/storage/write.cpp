@@ -72,7 +72,7 @@ void outside_writer() {
 void insert_row(const Ledger &ledger, const Row &row) {
 	Datum values[column_count];
 	bool nulls[column_count];
-	HeapTuple tuple = encode_row(row, RelationGetDescr(ledger.table), values, nulls);
+	HeapTuple tuple = encode_row(row, values, nulls);
 	heap_insert(ledger.table, tuple, GetCurrentCommandId(true), 0, nullptr);
 	insert_into_indexes(ledger, tuple, values, nulls);
 	heap_freetuple(tuple);
@@ -82,7 +82,7 @@ bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row
 	CheckCmdReplicaIdentity(ledger.table, CMD_UPDATE);
 	Datum values[column_count];
 	bool nulls[column_count];
-	HeapTuple tuple = encode_row(row, RelationGetDescr(ledger.table), values, nulls);
+	HeapTuple tuple = encode_row(row, values, nulls);
 	ItemPointerData target = tid;
 	bool needs_index_entries;
 	if (update_heap_tuple(ledger.table, &target, tuple, wait, &needs_index_entries) != TM_Ok)
