@@ -10,18 +10,21 @@ here := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 sources := $(patsubst $(here)/%,%,$(sort \
 	$(wildcard $(addprefix $(here)/,src/core/*.cpp src/pg/*.cpp src/pg/*/*.cpp))))
 
+PKG_CONFIG ?= pkg-config
+
 EXTENSION = pg_idem
 MODULE_big = pg_idem
 OBJS = $(sources:.cpp=.o)
 DATA = $(patsubst $(here)/%,%,$(wildcard $(here)/sql/pg_idem--*.sql))
-SHLIB_LINK = -lcrypto
+SHLIB_LINK = -lcrypto $(shell $(PKG_CONFIG) --libs icu-uc)
 SHLIB_EXPORTS = exports.txt
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 
 # -isystem: PostgreSQL's headers are not clean under our warnings, and not ours to mend.
-PG_CPPFLAGS = -I$(here)/src -isystem $(shell $(PG_CONFIG) --includedir-server)
+PG_CPPFLAGS = -I$(here)/src -isystem $(shell $(PG_CONFIG) --includedir-server) \
+	$(shell $(PKG_CONFIG) --cflags icu-uc)
 PG_CXXFLAGS = -std=gnu++20 -fno-exceptions -fno-rtti -fvisibility-inlines-hidden \
 	-Wextra -Wshadow -Wnon-virtual-dtor
 

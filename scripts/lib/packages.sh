@@ -3,7 +3,8 @@
 
 # shellcheck disable=SC2034 # the lists are for the scripts that source this
 {
-	module_packages=("postgresql-server-dev-$pg_major" g++ make libssl-dev)
+	module_packages=("postgresql-server-dev-$pg_major" g++ make libssl-dev libicu-dev
+		pkg-config)
 	server_packages=("${module_packages[@]}" "postgresql-$pg_major")
 	test_packages=("postgresql-$pg_major-pgtap" libtap-parser-sourcehandler-pgtap-perl
 		libipc-run-perl)

@@ -224,6 +224,11 @@ void CanonicalWriter::null() {
 	put("null");
 }
 
+void CanonicalWriter::canonical(std::string_view json) {
+	separate();
+	put(json);
+}
+
 void CanonicalWriter::verbatim(std::string_view bytes) {
 	put(bytes);
 	separator_due_ = false;

@@ -28,6 +28,7 @@ public:
 	void number(const Number &number);
 	void boolean(bool value);
 	void null();
+	void canonical(std::string_view json); // a value that is in canonical form already
 
 	// Bytes that are not JSON, for what stands before a document in a preimage.
 	void verbatim(std::string_view bytes);

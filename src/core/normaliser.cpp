@@ -2,183 +2,47 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
+#include "core/ascii.hpp"
 #include "core/currency.hpp"
-#include "core/number_digits.hpp"
+#include "core/date_time.hpp"
+#include "core/decimal.hpp"
+#include "core/email.hpp"
+#include "core/unicode_form.hpp"
+#include "core/url.hpp"
+#include "core/uuid_text.hpp"
+#include "core/value_set.hpp"
 #include "core/white_space.hpp"
 
 namespace pg_idem {
 
 namespace {
 
-// A number of acceptable length: ±0.d1…dk * 10^point, where d1 and dk are not zero; k is 0 for zero.
-struct Decimal {
-	bool negative = false;
-	std::size_t count = 0;
-	std::int64_t point = 0;
-	std::array<char, number_limit> digits;
-};
-
-bool is_too_long(std::int64_t count, std::int64_t point) {
-	return count > number_limit || point > number_limit || count - point > number_limit;
-}
-
-constexpr bool is_digit(char byte) {
-	return byte >= '0' && byte <= '9';
-}
-
-std::string_view take_digits(std::string_view &text) {
-	const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-	const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.begin()));
-	text.remove_prefix(digits.size());
-	return digits;
-}
-
-// Takes a sign off the front. True: minus.
-bool take_sign(std::string_view &text) {
-	const bool negative = text.starts_with('-');
-	if (negative || text.starts_with('+'))
-		text.remove_prefix(1);
-	return negative;
-}
-
-// Any larger exponent is as much too long.
-constexpr std::int64_t largest_exponent = 1'000'000'000'000'000;
-
-// The parts of [+-]digits[.digits][(e|E)[+-]digits].
-struct Spelling {
-	bool negative = false;
-	std::string_view integer;
-	std::string_view fraction;
-	std::int64_t exponent = 0;
-
-	std::size_t size() const { return integer.size() + fraction.size(); }
-	char digit(std::size_t i) const {
-		return i < integer.size() ? integer[i] : fraction[i - integer.size()];
-	}
-};
-
-bool read_spelling(std::string_view text, Spelling &spelling) {
-	spelling.negative = take_sign(text);
-	spelling.integer = take_digits(text);
-	if (spelling.integer.empty())
-		return false;
-	if (text.starts_with('.')) {
-		text.remove_prefix(1);
-		spelling.fraction = take_digits(text);
-		if (spelling.fraction.empty())
-			return false;
-	}
-	if (text.starts_with('e') || text.starts_with('E')) {
-		text.remove_prefix(1);
-		const bool negative = take_sign(text);
-		const std::string_view digits = take_digits(text);
-		if (digits.empty())
-			return false;
-		for (const char digit : digits)
-			spelling.exponent = std::min(spelling.exponent * 10 + (digit - '0'), largest_exponent);
-		if (negative)
-			spelling.exponent = -spelling.exponent;
-	}
-	return text.empty();
-}
-
-Problem read_text(std::string_view text, Decimal &decimal) {
-	Spelling spelling;
-	if (!read_spelling(text, spelling))
-		return Problem::NotNumber;
-
-	std::size_t first = 0;
-	std::size_t end = spelling.size();
-	while (first < end && spelling.digit(first) == '0')
-		++first;
-	while (end > first && spelling.digit(end - 1) == '0')
-		--end;
-	if (first == end)
-		return Problem::None;
-
-	const std::size_t count = end - first;
-	const std::int64_t point = static_cast<std::int64_t>(spelling.integer.size()) -
-	                           static_cast<std::int64_t>(first) + spelling.exponent;
-	if (is_too_long(static_cast<std::int64_t>(count), point))
-		return Problem::NumberTooLong;
-	decimal.negative = spelling.negative;
-	decimal.count = count;
-	decimal.point = point;
-	for (std::size_t i = 0; i < count; ++i)
-		decimal.digits[i] = spelling.digit(first + i);
-	return Problem::None;
-}
-
-Problem read_number(const Number &number, Decimal &decimal) {
-	const Digits digits = digits_of(number);
-	if (digits.count == 0)
-		return Problem::None;
-	if (is_too_long(digits.count, digits.point))
-		return Problem::NumberTooLong;
-
-	// Up to number_limit digits, which need not start or end where a group does.
-	std::array<char, number_limit + 2 * digits_per_group> text;
-	for (std::int32_t i = 0; i < digits.group_count; ++i)
-		put_group(text.data() + i * digits_per_group, digits.groups[i]);
-	decimal.negative = number.negative;
-	decimal.count = static_cast<std::size_t>(digits.count);
-	decimal.point = digits.point;
-	std::copy_n(text.data() + digits.leading, decimal.count, decimal.digits.begin());
-	return Problem::None;
-}
-
-Problem read_decimal(const Value &in, Decimal &decimal) {
-	switch (in.kind) {
-	case Kind::Number: return read_number(in.number, decimal);
-	case Kind::String: return read_text(in.string, decimal);
-	default: return Problem::NotNumber;
-	}
-}
-
-Value number_value(const Decimal &decimal, Scratch &scratch) {
-	Value value;
-	value.kind = Kind::Number;
-	if (decimal.count == 0)
-		return value;
-
-	// Places count from the decimal point, 0 being that of the units. Adding a multiple of a group's
-	// digits keeps the division from meeting a negative number.
-	constexpr std::int64_t bias = std::int64_t{number_limit} * digits_per_group;
-	const std::int64_t place = decimal.point - 1 + bias;
-	const auto leading = static_cast<std::size_t>(digits_per_group - 1 - place % digits_per_group);
-	constexpr std::array<std::int16_t, digits_per_group> unit{1000, 100, 10, 1};
-
-	const std::size_t slots = leading + decimal.count;
-	const std::size_t group_count = (slots + digits_per_group - 1) / digits_per_group;
-	std::fill_n(scratch.groups.begin(), group_count, std::int16_t{0});
-	for (std::size_t i = 0; i < decimal.count; ++i) {
-		const std::size_t slot = leading + i;
-		const int digit = decimal.digits[i] - '0';
-		std::int16_t &group = scratch.groups[slot / digits_per_group];
-		group = static_cast<std::int16_t>(group + digit * unit[slot % digits_per_group]);
-	}
-	value.number.negative = decimal.negative;
-	value.number.weight = static_cast<std::int32_t>(place / digits_per_group - number_limit);
-	value.number.groups = scratch.groups.data();
-	value.number.group_count = static_cast<std::int32_t>(group_count);
-	return value;
-}
-
-char upper(char byte) {
-	return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
-}
-
-char lower(char byte) {
-	return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-}
-
 std::string_view mapped(std::string_view text, char (*map)(char), Scratch &scratch) {
-	char *out = scratch.text.data();
-	if (text.size() > scratch.text.size())
-		out = static_cast<char *>(scratch.arena.allocate(scratch.arena.state, text.size()));
+	char *const out = scratch.text(text.size());
 	std::transform(text.begin(), text.end(), out, map);
 	return std::string_view(out, text.size());
+}
+
+Problem normalise_text(NormaliserKind step, std::string_view in, Scratch &scratch,
+                       std::string_view &out) {
+	switch (step) {
+	case NormaliserKind::Upper: out = mapped(in, to_upper, scratch); return Problem::None;
+	case NormaliserKind::Lower: out = mapped(in, to_lower, scratch); return Problem::None;
+	case NormaliserKind::Trim: out = trimmed(in); return Problem::None;
+	case NormaliserKind::Text:
+		out = single_spaced(in, scratch.text(in.size()));
+		return Problem::None;
+	case NormaliserKind::Casefold: return unicode_form(UnicodeForm::Casefold, in, scratch, out);
+	case NormaliserKind::Nfc: return unicode_form(UnicodeForm::Nfc, in, scratch, out);
+	case NormaliserKind::Uuid: return normalise_uuid(in, scratch, out);
+	case NormaliserKind::Timestamp: return normalise_timestamp(in, scratch, out);
+	case NormaliserKind::Date: return normalise_date(in, scratch, out);
+	case NormaliserKind::Email: return normalise_email(in, scratch, out);
+	case NormaliserKind::Url: return normalise_url(in, scratch, out);
+	default: return Problem::NotString;
+	}
 }
 
 std::optional<int> exponent_of(std::string_view text) {
@@ -186,16 +50,11 @@ std::optional<int> exponent_of(std::string_view text) {
 	std::array<char, 3> upper_case;
 	if (code.size() != upper_case.size())
 		return std::nullopt;
-	std::transform(code.begin(), code.end(), upper_case.begin(), upper);
+	std::transform(code.begin(), code.end(), upper_case.begin(), to_upper);
 	return currency_exponent(std::string_view(upper_case.data(), upper_case.size()));
 }
 
-Problem minor_units(const Normaliser &normaliser, const Value &in, const Value &currency,
-                    Scratch &scratch, Value &out) {
-	Decimal decimal;
-	if (const Problem problem = read_decimal(in, decimal); problem != Problem::None)
-		return problem;
-
+Problem to_minor_units(const Normaliser &normaliser, const Value &currency, Decimal &decimal) {
 	int decimals = normaliser.digits;
 	if (normaliser.unit.depth > 0) {
 		if (currency.kind != Kind::String)
@@ -206,40 +65,73 @@ Problem minor_units(const Normaliser &normaliser, const Value &in, const Value &
 		decimals = *exponent;
 	}
 	decimal.point += decimals;
-	if (static_cast<std::int64_t>(decimal.count) > decimal.point)
-		return Problem::TooManyDecimals;
-	out = number_value(decimal, scratch);
+	return static_cast<std::int64_t>(decimal.count) > decimal.point ? Problem::TooManyDecimals
+	                                                                : Problem::None;
+}
+
+Problem normalise_number(NormaliserKind step, const Normaliser &normaliser, const Value &in,
+                         const Value &currency, Scratch &scratch, Value &out) {
+	Decimal decimal;
+	Problem problem = read_decimal(in, decimal);
+	if (problem != Problem::None)
+		return problem;
+	if (step == NormaliserKind::MinorUnits)
+		problem = to_minor_units(normaliser, currency, decimal);
+	else if (step == NormaliserKind::Integer &&
+	         static_cast<std::int64_t>(decimal.count) > decimal.point)
+		problem = Problem::NotInteger;
+	if (problem == Problem::None)
+		out = number_value(decimal, scratch);
+	return problem;
+}
+
+Problem normalise_boolean(const Value &in, Value &out) {
+	const auto spells = [&in](std::string_view word) {
+		return in.kind == Kind::String &&
+		       std::equal(in.string.begin(), in.string.end(), word.begin(), word.end(),
+		                  [](char a, char b) { return to_lower(a) == b; });
+	};
+	if (in.kind != Kind::Boolean && !spells("true") && !spells("false"))
+		return Problem::NotBoolean;
+	const bool value = in.kind == Kind::Boolean ? in.boolean : spells("true");
+	out = Value{};
+	out.kind = Kind::Boolean;
+	out.boolean = value;
 	return Problem::None;
+}
+
+Problem apply(NormaliserKind step, const Normaliser &normaliser, const Value &in,
+              const Value &currency, const Document &document, Scratch &scratch, Value &out) {
+	switch (step) {
+	case NormaliserKind::Exact: out = in; return Problem::None;
+	case NormaliserKind::Number:
+	case NormaliserKind::Integer:
+	case NormaliserKind::MinorUnits:
+		return normalise_number(step, normaliser, in, currency, scratch, out);
+	case NormaliserKind::Boolean: return normalise_boolean(in, out);
+	case NormaliserKind::Set: return normalise_set(in, document, scratch, out);
+	default:
+		if (in.kind != Kind::String)
+			return Problem::NotString;
+		out = in;
+		return normalise_text(step, in.string, scratch, out.string);
+	}
 }
 
 } // namespace
 
 Problem normalise(const Normaliser &normaliser, const Value &in, const Value &currency,
-                  Scratch &scratch, Value &out) {
-	switch (normaliser.kind) {
-	case NormaliserKind::Exact: out = in; return Problem::None;
-	case NormaliserKind::Upper:
-	case NormaliserKind::Lower:
-	case NormaliserKind::Trim:
-		if (in.kind != Kind::String)
-			return Problem::NotString;
-		out = in;
-		if (normaliser.kind == NormaliserKind::Trim)
-			out.string = trimmed(in.string);
-		else
-			out.string = mapped(in.string, normaliser.kind == NormaliserKind::Upper ? upper : lower,
-			                    scratch);
-		return Problem::None;
-	case NormaliserKind::Number: {
-		Decimal decimal;
-		const Problem problem = read_decimal(in, decimal);
-		if (problem == Problem::None)
-			out = number_value(decimal, scratch);
-		return problem;
+                  const Document &document, Scratch &scratch, Value &out) {
+	Value before;
+	const Value *from = &in;
+	for (std::size_t i = 0;;) {
+		const Problem problem =
+			apply(normaliser.steps[i], normaliser, *from, currency, document, scratch, out);
+		if (++i == normaliser.count || problem != Problem::None)
+			return problem;
+		before = out;
+		from = &before;
 	}
-	case NormaliserKind::MinorUnits: return minor_units(normaliser, in, currency, scratch, out);
-	}
-	return Problem::None;
 }
 
 } // namespace pg_idem

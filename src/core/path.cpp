@@ -12,6 +12,17 @@ namespace {
 constexpr char quote = '"';
 constexpr char dot = '.';
 
+// Of a segment without a dot.
+bool can_be_bare(std::string_view segment) {
+	if (segment.empty() || segment.find_first_of("\"()|") != std::string_view::npos)
+		return false;
+	for (std::size_t i = 0; i < segment.size(); ++i) {
+		if (white_space_size(segment.substr(i)) > 0)
+			return false;
+	}
+	return true;
+}
+
 // Both take one segment off the front of `rest` and append it to `out`. False: malformed.
 
 bool read_quoted(std::string_view &rest, char *&out) {
@@ -31,12 +42,8 @@ bool read_quoted(std::string_view &rest, char *&out) {
 
 bool read_bare(std::string_view &rest, char *&out) {
 	const std::string_view segment = rest.substr(0, rest.find(dot));
-	if (segment.empty() || segment.find_first_of("\"()|") != std::string_view::npos)
+	if (!can_be_bare(segment))
 		return false;
-	for (std::size_t i = 0; i < segment.size(); ++i) {
-		if (white_space_size(segment.substr(i)) > 0)
-			return false;
-	}
 	out = std::copy_n(segment.data(), segment.size(), out);
 	rest.remove_prefix(segment.size());
 	return true;
@@ -67,6 +74,31 @@ bool parse_path(std::string_view text, Arena &arena, Path &path) {
 	}
 	path = parsed;
 	return true;
+}
+
+std::string_view spell_path(const Path &path, const Arena &arena) {
+	std::size_t most = 0;
+	for (std::size_t i = 0; i < path.depth; ++i)
+		most += 2 * path.segments[i].size() + 3; // every byte doubled, quotes, a dot
+	auto *const text = static_cast<char *>(arena.allocate(arena.state, most));
+	char *out = text;
+	for (std::size_t i = 0; i < path.depth; ++i) {
+		const std::string_view segment = path.segments[i];
+		if (i > 0)
+			*out++ = dot;
+		if (can_be_bare(segment) && segment.find(dot) == std::string_view::npos) {
+			out = std::copy(segment.begin(), segment.end(), out);
+			continue;
+		}
+		*out++ = quote;
+		for (const char byte : segment) {
+			if (byte == quote)
+				*out++ = quote;
+			*out++ = byte;
+		}
+		*out++ = quote;
+	}
+	return {text, static_cast<std::size_t>(out - text)};
 }
 
 bool covers(const Path &outer, const Path &inner) {

@@ -23,6 +23,10 @@ struct Path {
 // double-quoted; a double quote inside it is doubled. False: not a path.
 bool parse_path(std::string_view text, Arena &arena, Path &path);
 
+// The spelling that parse_path reads back, with quotes only where they are needed. In memory of the
+// arena.
+std::string_view spell_path(const Path &path, const Arena &arena);
+
 // Whether `outer` is `inner` or an ancestor of it.
 bool covers(const Path &outer, const Path &inner);
 

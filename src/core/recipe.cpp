@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <system_error>
 
+#include "core/normaliser_chain.hpp"
 #include "core/white_space.hpp"
 
 namespace pg_idem {
@@ -12,18 +12,6 @@ namespace pg_idem {
 namespace {
 
 constexpr std::string_view optional_word = "optional";
-constexpr int most_digits = 18;
-
-struct NamedKind {
-	std::string_view name;
-	NormaliserKind kind;
-};
-
-constexpr std::array plain_normalisers{
-	NamedKind{"exact", NormaliserKind::Exact},   NamedKind{"upper", NormaliserKind::Upper},
-	NamedKind{"lower", NormaliserKind::Lower},   NamedKind{"trim", NormaliserKind::Trim},
-	NamedKind{"number", NormaliserKind::Number},
-};
 
 // Takes ` optional`, or the word alone, off the end.
 bool take_optional(std::string_view &text) {
@@ -35,53 +23,6 @@ bool take_optional(std::string_view &text) {
 		return false;
 	text = rest;
 	return true;
-}
-
-// The argument of minor_units: a number of decimals, or the path of the currency's field. What looks
-// like a number is never taken for a path: a field of that name is to be quoted.
-bool parse_unit(std::string_view text, Arena &arena, Normaliser &normaliser) {
-	if (text.find_first_not_of("0123456789+-.") != std::string_view::npos)
-		return parse_path(text, arena, normaliser.unit);
-
-	// One spelling for each count, since a frozen recipe is compared by its text.
-	if (text.size() > 1 && text.front() == '0')
-		return false;
-	const auto [end, error] =
-		std::from_chars(text.data(), text.data() + text.size(), normaliser.digits);
-	return error == std::errc() && end == text.data() + text.size() &&
-	       normaliser.digits <= most_digits;
-}
-
-void write_value(const Value &value, const Document &arguments, CanonicalWriter &writer) {
-	switch (value.kind) {
-	case Kind::Null: writer.null(); break;
-	case Kind::Boolean: writer.boolean(value.boolean); break;
-	case Kind::Number: writer.number(value.number); break;
-	case Kind::String: writer.string(value.string); break;
-	case Kind::Array:
-	case Kind::Object: arguments.write(value, {}, writer); break;
-	}
-}
-
-// Finds a field's value, checks and normalises it. `present` is false for an optional field
-// that the arguments do not have.
-Problem read_field(const KeyField &field, const Document &arguments, Scratch &scratch, Value &value,
-                   bool &present) {
-	Value found;
-	present = arguments.find(field.path, found);
-	if (!present)
-		return field.optional ? Problem::None : Problem::Missing;
-	if (found.kind == Kind::Null) {
-		value = found;
-		return field.optional ? Problem::None : Problem::Null;
-	}
-	if (!field.optional && found.kind == Kind::String && is_blank(found.string))
-		return Problem::Blank;
-
-	Value currency;
-	if (field.normaliser.unit.depth > 0 && !arguments.find(field.normaliser.unit, currency))
-		currency.kind = Kind::Null;
-	return normalise(field.normaliser, found, currency, scratch, value);
 }
 
 // How many objects above the member two paths share.
@@ -105,14 +46,13 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 	bool any = false;
 	writer.begin_object();
 	for (const KeyField &field : recipe.fields) {
-		Value value;
-		bool present = false;
-		const Problem problem = read_field(field, arguments, scratch, value, present);
+		FieldValue value;
+		const Problem problem = read_field(field, arguments, scratch, value);
 		if (problem != Problem::None)
 			return {problem, field.name};
-		if (!present)
+		if (!value.present)
 			continue;
-		any = any || value.kind != Kind::Null;
+		any = any || value.normal.kind != Kind::Null;
 
 		const std::size_t shared = previous == nullptr ? 0 : shared_parents(*previous, field.path);
 		for (; open > shared; --open)
@@ -122,7 +62,7 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 			writer.begin_object();
 		}
 		writer.key(field.path.segments[open]);
-		write_value(value, arguments, writer);
+		write_value(value.normal, arguments, writer);
 		previous = &field.path;
 	}
 	for (; open > 0; --open)
@@ -132,39 +72,34 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 	return {any ? Problem::None : Problem::NoKeyField, {}};
 }
 
-// Identity `occurrence` binds every argument; the key covers none.
-std::span<const Path> not_bound(const Recipe &recipe) {
-	return recipe.identity == Identity::Fields ? recipe.unbound : recipe.unchecked;
-}
-
 } // namespace
 
 bool parse_normaliser(std::string_view text, Arena &arena, KeyField &field) {
 	std::string_view rest = trimmed(text);
 	const bool optional = take_optional(rest);
 	Normaliser normaliser;
-
-	if (const std::size_t open = rest.find('('); open != std::string_view::npos) {
-		if (rest.substr(0, open) != "minor_units" || !rest.ends_with(')'))
-			return false;
-		normaliser.kind = NormaliserKind::MinorUnits;
-		const std::string_view argument = rest.substr(open + 1, rest.size() - open - 2);
-		if (!parse_unit(trimmed(argument), arena, normaliser))
-			return false;
-	} else if (!rest.empty()) {
-		const auto *const known =
-			std::find_if(plain_normalisers.begin(), plain_normalisers.end(),
-		                 [rest](const NamedKind &named) { return named.name == rest; });
-		if (known == plain_normalisers.end())
-			return false;
-		normaliser.kind = known->kind;
-	} else if (!optional) {
+	if (!(rest.empty() && optional) && !parse_chain(rest, arena, normaliser))
 		return false;
-	}
-
 	field.normaliser = normaliser;
 	field.optional = optional;
 	return true;
+}
+
+Problem read_field(const KeyField &field, const Document &arguments, Scratch &scratch,
+                   FieldValue &value) {
+	const Value &found = value.found;
+	value.present = arguments.find(field.path, value.found);
+	if (!value.present)
+		return field.optional ? Problem::None : Problem::Missing;
+	if (found.kind == Kind::Null)
+		return field.optional ? Problem::None : Problem::Null;
+	if (!field.optional && found.kind == Kind::String && is_blank(found.string))
+		return Problem::Blank;
+
+	Value currency;
+	if (field.normaliser.unit.depth > 0 && !arguments.find(field.normaliser.unit, currency))
+		currency.kind = Kind::Null;
+	return normalise(field.normaliser, found, currency, arguments, scratch, value.normal);
 }
 
 Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena,
@@ -209,6 +144,11 @@ Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_
 	return write_key_document(recipe, tenant, occurrence, arguments, arena, writer);
 }
 
+// Identity `occurrence` binds every argument; the key covers none.
+std::span<const Path> not_bound(const Recipe &recipe) {
+	return recipe.identity == Identity::Fields ? recipe.unbound : recipe.unchecked;
+}
+
 bool has_bound(const Recipe &recipe, const Document &arguments) {
 	if (recipe.identity == Identity::Arguments)
 		return false;
@@ -224,7 +164,9 @@ bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWrite
 }
 
 bool is_blank(std::string_view text) {
-	return trimmed(text).empty();
+	while (const std::size_t size = white_space_size(text))
+		text.remove_prefix(size);
+	return text.empty();
 }
 
 } // namespace pg_idem

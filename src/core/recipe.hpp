@@ -15,8 +15,11 @@
 #include "core/arena.hpp"
 #include "core/canonical.hpp"
 #include "core/digest.hpp"
+#include "core/document.hpp"
 #include "core/normaliser.hpp"
 #include "core/path.hpp"
+#include "core/problem.hpp"
+#include "core/scratch.hpp"
 
 namespace pg_idem {
 
@@ -39,33 +42,27 @@ struct Recipe {
 	std::span<const Path> unbound; // key fields and unchecked fields: not in the fingerprint
 };
 
-// Reads `"exact"`, `"trim optional"`, `"minor_units(currency)"`, `"minor_units(2)"`, into the normaliser
-// and the flag `optional` of `field`; `"optional"` alone is `"exact optional"`. White space around it,
-// and around the argument, is tolerated. False: unknown or malformed, and `field` is as it was.
+// Reads a chain (normaliser_chain.hpp) and ` optional` after it into the normaliser and the flag of
+// `field`: `"trim|upper"`, `"minor_units(currency) optional"`; `"optional"` alone is `"exact optional"`.
+// False: unknown or malformed, and `field` is as it was.
 bool parse_normaliser(std::string_view text, Arena &arena, KeyField &field);
-
-// A document that a request's arguments came in. PostgreSQL's is jsonb, a test's is text.
-class Document {
-public:
-	virtual Value root() const = 0;
-	// The member at `path`; false when any segment is absent or its parent is no object.
-	virtual bool find(const Path &path, Value &value) const = 0;
-	// Writes `value` less the members at `excluded`, which are in canonical order and relative to it.
-	virtual void write(const Value &value, std::span<const Path> excluded,
-	                   CanonicalWriter &writer) const = 0;
-	// Whether the object `value` has no member left then. A member that has lost all its own members is
-	// still one.
-	virtual bool is_empty_without(const Value &value, std::span<const Path> excluded) const = 0;
-
-protected:
-	~Document() = default;
-};
 
 // Where a problem lies: `field` is a path as the policy spells it, or empty for the request as a whole.
 struct Fault {
 	Problem problem = Problem::None;
 	std::string_view field;
 };
+
+// A key field of a request: what the arguments have there, and what the key takes of it.
+struct FieldValue {
+	bool present = false; // false: the arguments have no such field
+	Value found;
+	Value normal; // null when `found` is
+};
+
+// Checks and normalises. `value.normal` lives until `scratch` is used again.
+Problem read_field(const KeyField &field, const Document &arguments, Scratch &scratch,
+                   FieldValue &value);
 
 // The normalised subset that the key is made of, as the value of "args". Checks it on the way, so a
 // fault can leave a partial document behind in the writer.
@@ -84,7 +81,10 @@ Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_
 // checked, and the request has no fingerprint.
 bool has_bound(const Recipe &recipe, const Document &arguments);
 
-// Writes it, if there is any. Returns has_bound.
+// Which paths the fingerprint leaves out.
+std::span<const Path> not_bound(const Recipe &recipe);
+
+// Writes what is bound, if there is any. Returns has_bound.
 bool write_bound(const Recipe &recipe, const Document &arguments, CanonicalWriter &writer);
 
 // Empty or nothing but Unicode white space: no identity argument may be that.

@@ -52,4 +52,19 @@ std::string_view trimmed(std::string_view text) {
 	return text;
 }
 
+std::string_view single_spaced(std::string_view text, char *out) {
+	char *end = out;
+	for (std::string_view rest = trimmed(text); !rest.empty();) {
+		if (std::size_t size = white_space_size(rest)) {
+			for (; size > 0; size = white_space_size(rest))
+				rest.remove_prefix(size);
+			*end++ = ' ';
+		} else {
+			*end++ = rest.front();
+			rest.remove_prefix(1);
+		}
+	}
+	return {out, static_cast<std::size_t>(end - out)};
+}
+
 } // namespace pg_idem

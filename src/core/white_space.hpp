@@ -13,4 +13,8 @@ std::size_t white_space_size(std::string_view text);
 // `text` less white space at both ends. Valid UTF-8 in, valid UTF-8 out.
 std::string_view trimmed(std::string_view text);
 
+// The same, with every run of white space inside as one U+0020. Written to `out`, which has room for
+// all of `text`.
+std::string_view single_spaced(std::string_view text, char *out);
+
 } // namespace pg_idem

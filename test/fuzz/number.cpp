@@ -16,15 +16,15 @@ using namespace pg_idem::test;
 namespace {
 
 // The canonical text of the number that `text` becomes, or nothing.
-std::string normal(NormaliserKind kind, std::uint8_t digits, const Value &in) {
+std::string normal(NormaliserKind kind, std::uint8_t digits, const JsonDocument &in) {
 	TestArena memory;
 	Scratch scratch;
 	scratch.arena = memory.arena();
 	Normaliser normaliser;
-	normaliser.kind = kind;
+	normaliser.steps[0] = kind;
 	normaliser.digits = digits;
 	Value out;
-	if (normalise(normaliser, in, Value(), scratch, out) != Problem::None)
+	if (normalise(normaliser, in.root(), Value(), in, scratch, out) != Problem::None)
 		return {};
 	require(out.kind == Kind::Number);
 	require(out.number.group_count <= static_cast<std::int32_t>(scratch.groups.size()));
@@ -33,9 +33,9 @@ std::string normal(NormaliserKind kind, std::uint8_t digits, const Value &in) {
 
 void try_text(std::string_view text) {
 	const JsonDocument as_string(string_node(text));
-	const std::string normalised = normal(NormaliserKind::Number, 0, as_string.root());
+	const std::string normalised = normal(NormaliserKind::Number, 0, as_string);
 	for (std::uint8_t digits = 0; digits <= 18; digits += 6) {
-		const std::string units = normal(NormaliserKind::MinorUnits, digits, as_string.root());
+		const std::string units = normal(NormaliserKind::MinorUnits, digits, as_string);
 		if (units.empty())
 			continue;
 		// Exact and undone by its inverse: so many units are the amount again.
@@ -46,11 +46,16 @@ void try_text(std::string_view text) {
 			require(canonical_text(amount) == normalised);
 	}
 
+	// A whole number is the number itself.
+	const std::string whole = normal(NormaliserKind::Integer, 0, as_string);
+	require(whole.empty() || whole == normalised);
+	require(whole == normal(NormaliserKind::MinorUnits, 0, as_string));
+
 	// What is a JSON number as well reads the same as one.
 	const auto node = parse_json(text);
 	if (!node || node->kind != Kind::Number || text.find_first_of(" \t\r\n") != text.npos)
 		return;
-	require(normal(NormaliserKind::Number, 0, JsonDocument(*node).root()) == normalised);
+	require(normal(NormaliserKind::Number, 0, JsonDocument(*node)) == normalised);
 	require(normalised.empty() || canonical_text(*node) == normalised);
 }
 

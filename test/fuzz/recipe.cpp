@@ -34,6 +34,8 @@ void require_quoted_spelling(const Path &path, Arena &arena) {
 	require(parse_path(spelling, arena, again));
 	require(covers(path, again) && covers(again, path));
 	require(!path_before(path, again) && !path_before(again, path));
+	require(parse_path(spell_path(path, arena), arena, again));
+	require(covers(path, again) && covers(again, path));
 }
 
 struct Derived {

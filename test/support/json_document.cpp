@@ -98,6 +98,18 @@ bool JsonDocument::find(const Path &path, Value &value) const {
 	return true;
 }
 
+void JsonDocument::visit_children(const Value &parent, const ChildVisitor &visitor) const {
+	const JsonNode &node = node_of(parent);
+	for (const JsonNode &element : node.elements) {
+		if (!visitor.visit(visitor.state, {}, value_of(element)))
+			return;
+	}
+	for (const JsonMember &member : node.members) {
+		if (!visitor.visit(visitor.state, member.name, value_of(member.value)))
+			return;
+	}
+}
+
 void JsonDocument::write(const Value &value, std::span<const Path> excluded,
                          CanonicalWriter &writer) const {
 	write_node_without(node_of(value), excluded, 0, writer);

@@ -15,6 +15,7 @@ public:
 
 	Value root() const override;
 	bool find(const Path &path, Value &value) const override;
+	void visit_children(const Value &parent, const ChildVisitor &visitor) const override;
 	void write(const Value &value, std::span<const Path> excluded,
 	           CanonicalWriter &writer) const override;
 	bool is_empty_without(const Value &value, std::span<const Path> excluded) const override;

@@ -4,77 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <ostream>
 #include <random>
 #include <string>
 
-#include "core/recipe.hpp"
-#include "support/json_document.hpp"
-#include "support/test_arena.hpp"
-
-namespace pg_idem {
-
-// So that a failed comparison says which problem it was.
-void PrintTo(Problem problem, std::ostream *out) {
-	constexpr std::array names{"None",
-	                           "Missing",
-	                           "Null",
-	                           "Blank",
-	                           "NotString",
-	                           "NotNumber",
-	                           "TooManyDecimals",
-	                           "NumberTooLong",
-	                           "UnknownCurrency",
-	                           "CurrencyMissing",
-	                           "ArgumentsNotObject"};
-	*out << names[static_cast<std::size_t>(problem)];
-}
-
-} // namespace pg_idem
+#include "unit/normaliser_fixture.hpp"
 
 namespace pg_idem::test {
 namespace {
-
-class NormaliserTest : public ::testing::Test {
-protected:
-	// The canonical text of the value that `json` becomes, or the problem's number in brackets.
-	std::string normal(std::string_view normaliser, std::string_view json,
-	                   std::string_view currency = "null") {
-		Value out;
-		const Problem problem = apply(normaliser, json, currency, out);
-		if (problem != Problem::None)
-			return "[" + ::testing::PrintToString(problem) + "]";
-		return written([&](CanonicalWriter &writer) {
-			switch (out.kind) {
-			case Kind::String: writer.string(out.string); break;
-			case Kind::Number: writer.number(out.number); break;
-			default: value_.write(out, {}, writer); break;
-			}
-		});
-	}
-
-	Problem problem(std::string_view normaliser, std::string_view json,
-	                std::string_view currency = "null") {
-		Value out;
-		return apply(normaliser, json, currency, out);
-	}
-
-	Problem apply(std::string_view text, std::string_view json, std::string_view currency,
-	              Value &out) {
-		Arena arena = memory_.arena();
-		KeyField field;
-		EXPECT_TRUE(parse_normaliser(text, arena, field)) << text;
-		value_ = document(json);
-		currency_ = document(currency);
-		scratch_.arena = arena;
-		return normalise(field.normaliser, value_.root(), currency_.root(), scratch_, out);
-	}
-
-	TestArena memory_;
-	Scratch scratch_;
-	JsonDocument value_ = document("null");
-	JsonDocument currency_ = document("null");
-};
 
 TEST_F(NormaliserTest, exact_takes_any_value_as_it_is) {
 	EXPECT_EQ(normal("exact", R"({"b":[1,{"a":"X "}],"a":null})"),
@@ -100,7 +36,7 @@ TEST_F(NormaliserTest, strings_longer_than_the_scratch_go_to_the_arena) {
 		const std::string json = "\"" + std::string(size, 'q') + "\"";
 		const std::size_t before = memory_.allocations();
 		EXPECT_EQ(normal("upper", json), "\"" + std::string(size, 'Q') + "\"");
-		EXPECT_EQ(memory_.allocations() > before, size > scratch_.text.size());
+		EXPECT_EQ(memory_.allocations() > before, size > Scratch::text_size);
 	}
 }
 

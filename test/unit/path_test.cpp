@@ -100,5 +100,13 @@ TEST_F(PathTest, order_is_that_of_the_members) {
 	}
 }
 
+TEST_F(PathTest, spelled_with_quotes_only_where_they_are_needed) {
+	for (const char *text : {"amount", "a.b.c", R"("a.b".c)", R"("say ""hi""".x)", R"("")",
+	                         R"("f(x)|g".größe)", R"("a b")", "\"\u00a0\".x"})
+		EXPECT_EQ(spell_path(parse(text), arena), text);
+	EXPECT_EQ(spell_path(parse(R"("a"."b")"), arena), "a.b");
+	EXPECT_EQ(spell_path(Path{}, arena), "");
+}
+
 } // namespace
 } // namespace pg_idem::test

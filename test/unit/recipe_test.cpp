@@ -6,6 +6,7 @@
 
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "support/json_document.hpp"
 #include "support/test_recipe.hpp"
@@ -237,7 +238,7 @@ protected:
 TEST_F(ParseNormaliserTest, names) {
 	const auto expect = [this](std::string_view text, NormaliserKind kind, bool optional) {
 		EXPECT_TRUE(parse(text)) << text;
-		EXPECT_EQ(field.normaliser.kind, kind) << text;
+		EXPECT_EQ(field.normaliser.steps[0], kind) << text;
 		EXPECT_EQ(field.optional, optional) << text;
 	};
 	expect("exact", NormaliserKind::Exact, false);
@@ -274,6 +275,29 @@ TEST_F(ParseNormaliserTest, minor_units) {
 	}
 }
 
+TEST_F(ParseNormaliserTest, chains) {
+	const auto expect = [this](std::string_view text, std::vector<NormaliserKind> steps,
+	                           bool optional) {
+		EXPECT_TRUE(parse(text)) << text;
+		const auto chain = field.normaliser.chain();
+		EXPECT_EQ(std::vector<NormaliserKind>(chain.begin(), chain.end()), steps) << text;
+		EXPECT_EQ(field.optional, optional) << text;
+	};
+	using enum NormaliserKind;
+	expect("trim|upper", {Trim, Upper}, false);
+	expect(" trim | upper optional", {Trim, Upper}, true);
+	expect("text|nfc|casefold|nfc", {Text, Nfc, Casefold, Nfc}, false);
+	expect("trim|minor_units(currency)", {Trim, MinorUnits}, false);
+	EXPECT_EQ(field.normaliser.unit.segments[0], "currency");
+	expect(R"_(trim|minor_units("a|b") optional)_", {Trim, MinorUnits}, true);
+	EXPECT_EQ(field.normaliser.unit.segments[0], "a|b");
+	expect("trim|minor_units(2)|integer", {Trim, MinorUnits, Integer}, false);
+	expect("trim|integer", {Trim, Integer}, false);
+	expect("lower|boolean", {Lower, Boolean}, false);
+	expect("set", {Set}, false);
+	expect("uuid|upper", {Uuid, Upper}, false);
+}
+
 TEST_F(ParseNormaliserTest, refused) {
 	for (const char *text : {"",
 	                         " ",
@@ -308,14 +332,31 @@ TEST_F(ParseNormaliserTest, refused) {
 	                         "round(2)",
 	                         "exact optional x",
 	                         "(a)",
-	                         "upper|trim"})
+	                         "upper|",
+	                         "|upper",
+	                         "upper||trim",
+	                         "upper|exact",
+	                         "exact|upper",
+	                         "trim|optional",
+	                         "trim| optional",
+	                         "upper optional|trim",
+	                         "upper|round",
+	                         "trim|text|nfc|casefold|nfc",
+	                         "number|upper",
+	                         "boolean|number",
+	                         "number|boolean",
+	                         "upper|set",
+	                         "set|upper",
+	                         "minor_units(2)|minor_units(2)",
+	                         "minor_units(2|3)",
+	                         "trim|minor_units(a|b)"})
 		EXPECT_FALSE(parse(text)) << text;
 }
 
 TEST_F(ParseNormaliserTest, a_refusal_changes_nothing) {
 	ASSERT_TRUE(parse("upper optional"));
 	EXPECT_FALSE(parse_normaliser("minor_units(19)", arena, field));
-	EXPECT_EQ(field.normaliser.kind, NormaliserKind::Upper);
+	EXPECT_EQ(field.normaliser.steps[0], NormaliserKind::Upper);
 	EXPECT_TRUE(field.optional);
 }
 

@@ -18,22 +18,25 @@ namespace {
 // A tenant is stored with each key, so it has a bound; an occurrence is only hashed.
 constexpr std::size_t max_tenant_bytes = 255;
 
-const char *describe(Problem problem) {
+// NULL: the message says it all.
+const char *hint_for(Problem problem) {
 	switch (problem) {
-	case Problem::None: break;
-	case Problem::Missing: return "is missing";
-	case Problem::Null: return "is null";
-	case Problem::Blank: return "is blank";
-	case Problem::NotString: return "is not a string";
-	case Problem::NotNumber: return "is not a number or a decimal string";
-	case Problem::TooManyDecimals: return "has more decimals than its currency";
-	case Problem::NumberTooLong: return "has too many digits";
-	case Problem::UnknownCurrency: return "has an unknown currency";
-	case Problem::CurrencyMissing: return "has no currency";
-	case Problem::NoKeyField:
-	case Problem::ArgumentsNotObject: break; // of the request as a whole
+	case Problem::TooManyDecimals:
+		return "Amounts are never rounded. Pass no more decimals than ISO 4217 gives the currency.";
+	case Problem::UnknownCurrency:
+		return "Currencies are ISO 4217 alphabetic codes; minor_units(<digits>) takes any other unit.";
+	case Problem::NotInteger: return "Numbers are never rounded.";
+	case Problem::NoOffset:
+		return "It names an instant only together with an offset: Z, +01:00, -0530.";
+	case Problem::NotDate:
+		return "Dates are spelled YYYY-MM-DD or YYYYMMDD. Which date a timestamp falls on depends on a time zone.";
+	case Problem::NotEmail: return "An address stands alone, without a display name.";
+	case Problem::NotUrl:
+		return "URLs are those of RFC 3986, so that characters beyond ASCII are percent-encoded.";
+	case Problem::UnassignedCharacter:
+		return "A later version of Unicode may give the text another form, and with it another key.";
+	default: return nullptr;
 	}
-	return "is not acceptable";
 }
 
 Refusal refuse_fault(const Fault &fault) {
@@ -46,15 +49,10 @@ Refusal refuse_fault(const Fault &fault) {
 			"All key fields of this operation are optional, but a request without any would share "
 			"its key with every other such request."};
 	const bool absent = fault.problem == Problem::Missing || fault.problem == Problem::Null;
-	const char *hint = nullptr;
-	if (absent)
-		hint =
-			"Without it, two different intents would share a key. A field that may be absent is declared \"optional\" in key_fields.";
-	else if (fault.problem == Problem::TooManyDecimals)
-		hint = "Amounts are never rounded. Pass no more decimals than ISO 4217 gives the currency.";
-	else if (fault.problem == Problem::UnknownCurrency)
-		hint =
-			"Currencies are ISO 4217 alphabetic codes; minor_units(<digits>) takes any other unit.";
+	const char *hint =
+		absent
+			? "Without it, two different intents would share a key. A field that may be absent is declared \"optional\" in key_fields."
+			: hint_for(fault.problem);
 	return {absent ? errcode_missing_key_field : errcode_invalid_key_field,
 	        psprintf("key field \"%.*s\" %s", static_cast<int>(fault.field.size()),
 	                 fault.field.data(), describe(fault.problem)),
@@ -115,6 +113,11 @@ Fault key_under(const Policy &policy, const Call &call, Digest128 &key) {
 	CanonicalWriter writer(digest_sink);
 	const Fault fault =
 		write_preimage(policy.recipe, call.tenant, call.occurrence, document, arena, writer);
+	// No fault of the request: to take it for one would leave a key of it out of account.
+	if (fault.problem == Problem::IcuFailed)
+		ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR),
+		                errmsg("ICU could not normalise key field \"%.*s\"",
+		                       static_cast<int>(fault.field.size()), fault.field.data())));
 	if (fault.problem == Problem::None) {
 		writer.flush();
 		key = first_half(end_sha256());
@@ -153,6 +156,37 @@ Fingerprint fingerprint_of(const Recipe &recipe, const JsonbDocument &document) 
 }
 
 } // namespace
+
+const char *describe(Problem problem) {
+	switch (problem) {
+	case Problem::None: break;
+	case Problem::Missing: return "is missing";
+	case Problem::Null: return "is null";
+	case Problem::Blank: return "is blank";
+	case Problem::NotString: return "is not a string";
+	case Problem::NotNumber: return "is not a number or a decimal string";
+	case Problem::TooManyDecimals: return "has more decimals than its currency";
+	case Problem::NumberTooLong: return "has too many digits";
+	case Problem::UnknownCurrency: return "has an unknown currency";
+	case Problem::CurrencyMissing: return "has no currency";
+	case Problem::NotInteger: return "is not a whole number";
+	case Problem::NotBoolean: return "is neither true nor false";
+	case Problem::NotArray: return "is not an array";
+	case Problem::NotUuid: return "is not a UUID";
+	case Problem::NotTimestamp: return "is not an ISO 8601 timestamp";
+	case Problem::NoOffset: return "is a timestamp without a UTC offset";
+	case Problem::YearOutOfRange: return "is before the year 0 or after the year 9999 in UTC";
+	case Problem::NotDate: return "is not an ISO 8601 date";
+	case Problem::NotEmail: return "is not an e-mail address";
+	case Problem::NotUrl: return "is not a URL with a scheme";
+	case Problem::UnassignedCharacter: return "has a character that this server's Unicode lacks";
+	case Problem::TooLong: return "is too long to be normalised";
+	case Problem::IcuFailed:
+	case Problem::NoKeyField:
+	case Problem::ArgumentsNotObject: break; // no fault of a field
+	}
+	return "is not acceptable";
+}
 
 Refusal check_tenant(std::string_view tenant) {
 	if (tenant.data() == nullptr)

@@ -35,7 +35,7 @@ struct OlderKey {
 };
 
 struct Request {
-	const Policy *policy;
+	const Policy *policy = nullptr;
 	Call call;
 	Digest128 key;
 	Fingerprint fingerprint;         // under `policy`
@@ -50,8 +50,12 @@ struct Refusal {
 	const char *hint = nullptr;
 };
 
+// What is wrong with a key field, as the end of a sentence that starts with its name.
+const char *describe(Problem problem);
+
 // Derives the key and the fingerprint. Bad input leaves `request` unfinished and says why, save for
-// what only an error can say (a broken policy, a failing digest).
+// what only an error can say (a broken policy, a failing digest). `request.policy` is NULL when the
+// refusal came before a policy was found.
 Refusal derive(const Call &call, Request &request);
 
 // The same, but raises the refusal.

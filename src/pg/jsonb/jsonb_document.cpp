@@ -299,6 +299,31 @@ bool JsonbDocument::find(const Path &path, Value &value) const {
 	return true;
 }
 
+void JsonbDocument::visit_children(const Value &parent, const ChildVisitor &visitor) const {
+	const auto *container = static_cast<const JsonbContainer *>(parent.container);
+	const char *data = data_of(container);
+	const uint32 size = JsonContainerSize(container);
+	const bool object = parent.kind == Kind::Object;
+	// The names of all members come before their values.
+	uint32 name_offset = 0, offset = 0;
+	for (uint32 i = 0; object && i < size; ++i)
+		JBE_ADVANCE_OFFSET(offset, container->children[i]);
+	for (uint32 i = 0; i < size; ++i) {
+		std::string_view name;
+		if (object) {
+			const uint32 start = name_offset;
+			JBE_ADVANCE_OFFSET(name_offset, container->children[i]);
+			name = {data + start, name_offset - start};
+		}
+		const uint32 child = object ? size + i : i;
+		const Value value = child_value(container, data, child, offset);
+		JBE_ADVANCE_OFFSET(offset, container->children[child]);
+		CHECK_FOR_INTERRUPTS();
+		if (!visitor.visit(visitor.state, name, value))
+			return;
+	}
+}
+
 void JsonbDocument::write(const Value &value, std::span<const Path> excluded,
                           CanonicalWriter &writer) const {
 	Walk(excluded, writer).run(value);

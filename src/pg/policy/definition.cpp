@@ -61,7 +61,7 @@ DefinitionFault read_key_fields(Jsonb *key_fields, Arena &arena,
 			                      arena, field))
 				return {
 					"key field \"%.*s\" has an unknown normaliser",
-					"Normalisers are exact, upper, lower, trim, number, minor_units(field) and minor_units(digits), each with or without optional.",
+					"It is exact, or up to four steps joined by |, each taking what the one before gives: upper, lower, trim, text, casefold, nfc, uuid, timestamp, date, email, url, number, integer, minor_units(field), minor_units(digits), boolean, set. The word optional may follow.",
 					field.name};
 		}
 	}
