@@ -401,6 +401,17 @@ COMMENT ON FUNCTION idem_check(text, text, jsonb, text, integer) IS
 	'why a claim of this request would be refused as bad input; NULL if it would not';
 
 ------------------------------------------------------------------------------------------------
+-- Review of a policy
+------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION idem_explain_key(tenant text, operation text, arguments jsonb, occurrence text DEFAULT NULL,
+                                 version integer DEFAULT NULL)
+	RETURNS TABLE (path text, role text, type text, normalised text, note text)
+	LANGUAGE C STABLE PARALLEL RESTRICTED COST 100 ROWS 20 AS 'MODULE_PATHNAME', 'pg_idem_explain_key';
+COMMENT ON FUNCTION idem_explain_key(text, text, jsonb, text, integer) IS
+	'one row a field: whether it is in the key, bound or unchecked, and what it is normalised to; then the preimage and the key. A bad field is noted in its row';
+
+------------------------------------------------------------------------------------------------
 -- Claims
 ------------------------------------------------------------------------------------------------
 
