@@ -208,43 +208,197 @@ CREATE FUNCTION idem_digest(document jsonb) RETURNS bytea
 COMMENT ON FUNCTION idem_digest(jsonb) IS 'SHA-256 of the canonical text (UTF-8)';
 
 ------------------------------------------------------------------------------------------------
+-- Other modes of the canonical form
+------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION idem_canonical(document jsonb, mode text) RETURNS text
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'pg_idem_canonical_mode';
+COMMENT ON FUNCTION idem_canonical(jsonb, text) IS
+	'exact: the canonical text; strict: the same, or an error if RFC 8785 has another; rfc8785: what RFC 8785 has, its numbers being doubles';
+
+------------------------------------------------------------------------------------------------
+-- Fields that do not belong where they are
+------------------------------------------------------------------------------------------------
+
+CREATE TABLE idem.field_pattern (
+	pattern  text    NOT NULL CHECK (('' ~ pattern) IS NOT NULL),
+	place    text    NOT NULL CHECK (place IN ('schema', 'key', 'unchecked')),
+	category text    NOT NULL CHECK (category <> ''),
+	finding  text    NOT NULL,
+	reason   text    NOT NULL,
+	built_in boolean NOT NULL DEFAULT false,
+	PRIMARY KEY (pattern, place, built_in)
+);
+COMMENT ON TABLE idem.field_pattern IS
+	'names of fields that do not belong where they are: read by idem_lint_schema, idem_strip_schema and the warnings of idem_define. Rows of your own are dumped, the built-in ones are not';
+COMMENT ON COLUMN idem.field_pattern.pattern IS
+	'regular expression on the last name of a path, in lower case with underscores: request_id for requestID and X-Request-Id alike';
+COMMENT ON COLUMN idem.field_pattern.place IS
+	'where the field does not belong: schema (what a model fills), key (key fields), unchecked (unchecked fields)';
+COMMENT ON COLUMN idem.field_pattern.category IS
+	'a word for the kind of field. The category allowed is an exception: where such a row matches, no other counts';
+COMMENT ON COLUMN idem.field_pattern.finding IS 'the end of the sentence "field ... of operation ..."';
+COMMENT ON COLUMN idem.field_pattern.reason IS 'why it does not belong there and what to do, in sentences';
+COMMENT ON COLUMN idem.field_pattern.built_in IS 'true for the rows that came with the extension';
+
+-- The names are searched for in snake_case. Names that mean something else to a business stay out: pull_request_id,
+-- delivery_number, send_at, max_attempts.
+INSERT INTO idem.field_pattern (place, category, finding, reason, pattern, built_in)
+	SELECT seed.*, true FROM (VALUES
+	('schema', 'idempotency key', 'looks like an idempotency key',
+		'A model that makes up keys makes up another one when it repeats itself. The key is computed from the intent.',
+		'(^|_)(idempotency|idempotence|idempotent|idem)_?(key|token|id)$|^(x_)?idempotenc[ey]$'),
+	('schema', 'dedupe token', 'looks like a deduplication token',
+		'A model that makes up tokens makes up another one when it repeats itself. The key is computed from the intent.',
+		'(^|_)de_?dup(e|lication)?_?(key|token|id|hash)$|^client_(request_)?token$|^request_token$'),
+	('schema', 'request id', 'looks like an id of the request',
+		'It names one sending of a call, and a model can only make it up. Whoever sends the call sets it.',
+		'^(x_)?(client_|http_|api_|parent_|root_|amzn_)?(request|req|trace|span|correlation|causation|invocation|attempt|tool_?call|tool_?use)_?(id|uuid|guid)$|^pay_?pal_request_id$|^trace_?(parent|state)$'),
+	('schema', 'nonce', 'looks like a nonce',
+		'It is meant to be random, and what a model makes up is not. Whoever sends the call sets it.',
+		'(^|_)nonce$|^jti$'),
+	('schema', 'attempt counter', 'looks like an attempt counter',
+		'A model does not know how often a call was sent. Whoever sends it again counts.',
+		'^(?!max_|min_)(.*_)?(attempt|retry|try)_?(number|no|num|nr|count|counter|index)$|^(re)?delivery_?(count|attempts?)$|^(attempts?|retry|retries|tries|is_retry|redelivered)$'),
+	('schema', 'time of sending', 'looks like the time of sending',
+		'A model has no clock. Whoever sends the call sets the time.',
+		'^(.*_)?(sent|submitted)_?(at|time|timestamp|ts)$|^(requested|created|issued)_?at$|^(client|request|sending|submission|current)_?(time|timestamp|ts|datetime)$|^send_?(timestamp|ts)$|^(timestamp|ts|now|iat)$'),
+	('key', 'time', 'looks like a timestamp', 'A value that changes between attempts makes each attempt a new intent. Leave it out of the key fields: it is bound by the fingerprint, or name it in unchecked_fields.',
+		'(^|_)(timestamp|ts|now|time|datetime|at)$'),
+	('key', 'attempt counter', 'looks like an attempt counter', 'A value that changes between attempts makes each attempt a new intent. Leave it out of the key fields: it is bound by the fingerprint, or name it in unchecked_fields.',
+		'(^|_)(attempts?|retry|retries|retry_count|try|tries|delivery_count)$'),
+	('key', 'request id', 'looks like an id of the request', 'A value that changes between attempts makes each attempt a new intent. Leave it out of the key fields: it is bound by the fingerprint, or name it in unchecked_fields.',
+		'(^|_)(request|trace|span|correlation|call|message|session|run)_?(id|uuid)$|^(nonce|uuid|idempotency_key|jti)$'),
+	('key', 'prose', 'looks like prose, which a model rewords', 'A value that changes between attempts makes each attempt a new intent. Leave it out of the key fields: it is bound by the fingerprint, or name it in unchecked_fields.',
+		'(^|_)(reason|notes?|memo|description|comments?|message|text|body|summary|explanation|details?|prompt|subject)$'),
+	('unchecked', 'consequence', 'decides what the effect does',
+		'A repeat that changes an unchecked field is answered as a replay of the first request.',
+		'(^|_)(amount|currency|recipient|dry_run)$')) seed;
+
+-- The built-in rows come with CREATE EXTENSION: in a dump they would be there twice.
+SELECT pg_catalog.pg_extension_config_dump('idem.field_pattern', 'WHERE NOT built_in');
+
+CREATE FUNCTION idem.find_pattern(name text, place text) RETURNS TABLE (category text, finding text, reason text)
+	LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp AS $$
+	SELECT best.category, best.finding, best.reason FROM (
+		SELECT p.* FROM idem.field_pattern p
+			WHERE p.place = find_pattern.place
+			  AND lower(regexp_replace(regexp_replace(regexp_replace(name,
+				'([A-Z])([A-Z][a-z])', '\1_\2', 'g'), '([a-z0-9])([A-Z])', '\1_\2', 'g'), '[^[:alnum:]]+', '_', 'g')) ~ p.pattern
+			ORDER BY p.category = 'allowed' DESC, p.built_in, p.category, p.pattern
+			LIMIT 1) best
+		WHERE best.category <> 'allowed'
+$$;
+COMMENT ON FUNCTION idem.find_pattern(text, text) IS
+	'why a field of this name does not belong in a place, by the user''s patterns before the built-in ones; no row when it may be there';
+
+CREATE FUNCTION idem.members(value jsonb) RETURNS TABLE (name text, member jsonb)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 5 SET search_path = pg_catalog, pg_temp AS $$
+	SELECT * FROM jsonb_each(CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{}' END)
+$$;
+COMMENT ON FUNCTION idem.members(jsonb) IS 'the members of an object; none of anything else';
+
+CREATE FUNCTION idem.elements(value jsonb) RETURNS TABLE (index integer, element jsonb)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 5 SET search_path = pg_catalog, pg_temp AS $$
+	SELECT (n - 1)::integer, e
+		FROM jsonb_array_elements(CASE jsonb_typeof(value) WHEN 'array' THEN value ELSE '[]' END) WITH ORDINALITY list (e, n)
+$$;
+COMMENT ON FUNCTION idem.elements(jsonb) IS 'the elements of an array, counted from 0; none of anything else';
+
+CREATE FUNCTION idem.subschemas(schema jsonb) RETURNS TABLE (path text[], subschema jsonb)
+	LANGUAGE sql STABLE PARALLEL SAFE ROWS 5 SET search_path = pg_catalog, pg_temp AS $$
+	SELECT ARRAY[k.name], k.member FROM idem.members(schema) k
+		WHERE k.name IN ('items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties',
+		                 'unevaluatedProperties', 'if', 'then', 'else',
+		                 'function', 'parameters', 'input_schema', 'inputSchema')
+	UNION ALL
+	SELECT ARRAY[k.name, m.name], m.member FROM idem.members(schema) k CROSS JOIN LATERAL idem.members(k.member) m
+		WHERE k.name IN ('patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies')
+		   OR k.name = 'properties' AND NOT EXISTS (SELECT FROM idem.find_pattern(m.name, 'schema'))
+	UNION ALL
+	SELECT ARRAY[k.name, e.index::text], e.element FROM idem.members(schema) k CROSS JOIN LATERAL idem.elements(k.member) e
+		WHERE k.name IN ('allOf', 'anyOf', 'oneOf', 'items', 'prefixItems',
+		                 'tools', 'functionDeclarations', 'function_declarations')
+	UNION ALL
+	SELECT ARRAY[e.index::text], e.element FROM idem.elements(schema) e
+$$;
+COMMENT ON FUNCTION idem.subschemas(jsonb) IS
+	'what stands directly inside of a JSON Schema, of a tool''s definition or of a list of them, and is a schema itself. Not what is no schema (enum, default, examples), what says what must not be (not), and what a tool gives back';
+
+-- A field is named where it is declared, and once more where it is required: all of that has to go. Compiling the query
+-- would take a hundred times as long as running it.
+CREATE FUNCTION idem.foreign_fields(schema jsonb)
+	RETURNS TABLE (node text[], path text[], index integer, field text, category text, reason text)
+	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+	WITH RECURSIVE node (path, schema) AS (
+		SELECT '{}'::text[], foreign_fields.schema
+		UNION ALL
+		SELECT node.path || s.path, s.subschema FROM node CROSS JOIN LATERAL idem.subschemas(node.schema) s
+	), named (node, path, index, field) AS (
+		SELECT n.path, n.path || ARRAY['properties', m.name], NULL::integer, m.name
+			FROM node n CROSS JOIN LATERAL idem.members(n.schema->'properties') m
+		UNION ALL
+		SELECT n.path, n.path || ARRAY['required', e.index::text], e.index, e.element #>> '{}'
+			FROM node n CROSS JOIN LATERAL idem.elements(n.schema->'required') e
+		UNION ALL
+		SELECT n.path, n.path || ARRAY[k, m.name], NULL, m.name
+			FROM node n CROSS JOIN unnest('{dependentRequired, dependentSchemas, dependencies}'::text[]) k
+				CROSS JOIN LATERAL idem.members(n.schema->k) m
+		UNION ALL
+		SELECT n.path, n.path || ARRAY[k, m.name, e.index::text], e.index, e.element #>> '{}'
+			FROM node n CROSS JOIN unnest('{dependentRequired, dependencies}'::text[]) k
+				CROSS JOIN LATERAL idem.members(n.schema->k) m CROSS JOIN LATERAL idem.elements(m.member) e
+	)
+	SELECT n.node, n.path, n.index, n.field, p.category, p.reason
+		FROM named n CROSS JOIN LATERAL idem.find_pattern(n.field, 'schema') p
+$$;
+COMMENT ON FUNCTION idem.foreign_fields(jsonb) IS
+	'every place of a schema that names a field which the model must not fill: its path, as #> and #- take it, with the index if it is in a list';
+
+CREATE FUNCTION idem_lint_schema(schema jsonb) RETURNS TABLE (path text[], field text, category text, reason text)
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+	SELECT l.path, l.field, l.category, l.reason FROM (
+		SELECT DISTINCT ON (f.node, f.field) f.* FROM idem.foreign_fields(schema) f
+			ORDER BY f.node, f.field, f.index NULLS FIRST, f.path DESC) l
+		ORDER BY l.path COLLATE "C"
+$$;
+COMMENT ON FUNCTION idem_lint_schema(jsonb) IS
+	'the fields of a JSON Schema, or of a tool''s definition, that the model must not fill, each with the reason. The path is what #> takes';
+
+CREATE FUNCTION idem_strip_schema(schema jsonb) RETURNS jsonb
+	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	place text[];
+BEGIN
+	-- From the end of each list, so that the indexes before it stay right.
+	FOR place IN SELECT f.path FROM idem.foreign_fields(schema) f ORDER BY f.index DESC NULLS LAST LOOP
+		schema := schema #- place;
+	END LOOP;
+	RETURN schema;
+END $$;
+COMMENT ON FUNCTION idem_strip_schema(jsonb) IS
+	'the schema without the fields that idem_lint_schema finds, neither declared nor required; all else as it was';
+
+------------------------------------------------------------------------------------------------
 -- Operations
 ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION idem.warn_about_fields(operation text, key_fields jsonb, unchecked_fields text[]) RETURNS void
-	LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	path text;
-	leaf text;
-	looks text;
+	field record;
 BEGIN
-	FOR path IN SELECT jsonb_object_keys(key_fields) LOOP
-		-- the last segment, camelCase as snake_case
-		leaf := lower(regexp_replace(regexp_replace(path, '^.*\.', ''), '([a-z0-9])([A-Z])', '\1_\2', 'g'));
-		leaf := trim(both '"' from leaf);
-		looks := CASE
-			WHEN leaf ~ '(^|_)(timestamp|ts|now|time|datetime|at)$' THEN 'a timestamp'
-			WHEN leaf ~ '(^|_)(attempts?|retry|retries|retry_count|try|tries|delivery_count)$' THEN 'an attempt counter'
-			WHEN leaf ~ '(^|_)(request|trace|span|correlation|call|message|session|run)_?(id|uuid)$'
-			  OR leaf ~ '^(nonce|uuid|idempotency_key|jti)$' THEN 'an id of the request'
-			WHEN leaf ~ '(^|_)(reason|notes?|memo|description|comments?|message|text|body|summary|explanation|details?|prompt|subject)$'
-				THEN 'prose, which a model rewords'
-			END;
-		IF looks IS NOT NULL THEN
-			RAISE WARNING 'key field "%" of operation "%" looks like %', path, operation, looks
-				USING HINT = 'A value that changes between attempts makes each attempt a new intent. Leave it out of the key fields: it is bound by the fingerprint, or name it in unchecked_fields.';
-		END IF;
-	END LOOP;
-	FOREACH path IN ARRAY coalesce(unchecked_fields, '{}') LOOP
-		leaf := lower(regexp_replace(regexp_replace(path, '^.*\.', ''), '([a-z0-9])([A-Z])', '\1_\2', 'g'));
-		leaf := trim(both '"' from leaf);
-		IF leaf ~ '(^|_)(amount|currency|recipient|dry_run)$' THEN
-			RAISE WARNING 'unchecked field "%" of operation "%" decides what the effect does', path, operation
-				USING HINT = 'A repeat that changes an unchecked field is answered as a replay of the first request.';
-		END IF;
+	FOR field IN
+		SELECT l.place, l.path, p.finding, p.reason
+			FROM (SELECT 'key' AS place, k AS path FROM jsonb_object_keys(key_fields) k
+			      UNION ALL
+			      SELECT 'unchecked', u FROM unnest(unchecked_fields) u) l
+				CROSS JOIN LATERAL idem.find_pattern(trim(both '"' from regexp_replace(l.path, '^.*\.', '')), l.place) p
+	LOOP
+		RAISE WARNING '% field "%" of operation "%" %', field.place, field.path, operation, field.finding USING HINT = field.reason;
 	END LOOP;
 END $$;
-COMMENT ON FUNCTION idem.warn_about_fields(text, jsonb, text[]) IS 'warns of key fields that change by themselves and of unchecked fields that matter';
+COMMENT ON FUNCTION idem.warn_about_fields(text, jsonb, text[]) IS 'warns of fields that idem.field_pattern says do not belong in the key, or must not be unchecked';
 
 CREATE FUNCTION idem_define(
 	operation text,
@@ -495,6 +649,88 @@ COMMENT ON FUNCTION idem_lookup(text, text, jsonb, text, integer) IS
 	'what a claim of this request would meet, without claiming it; NULL when nothing. Works read-only and on a standby';
 
 ------------------------------------------------------------------------------------------------
+-- Occurrences, and what to do after a failure
+------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION idem_mint() RETURNS text
+	LANGUAGE C VOLATILE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'pg_idem_mint';
+COMMENT ON FUNCTION idem_mint() IS
+	'a new id for an occurrence that is being planned: a UUIDv7 (RFC 9562), rising within a session. Store it with the plan; never mint one for a retry';
+
+CREATE TYPE idem.advice AS (
+	decision  text,
+	next_step text,
+	reason    text
+);
+COMMENT ON TYPE idem.advice IS
+	'what a trigger means for the key: same_key, look_up_first, conflict or new_occurrence; what to do next, and why';
+
+CREATE FUNCTION idem_classify(trigger text, effect text DEFAULT 'external') RETURNS idem.advice
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	spelt text := trim(both '_' from regexp_replace(lower(trigger), '[^a-z0-9]+', '_', 'g'));
+	known text;
+	answer idem.advice;
+BEGIN
+	IF trigger IS NULL OR effect IS NULL THEN
+		RAISE EXCEPTION '% is NULL', CASE WHEN trigger IS NULL THEN 'trigger' ELSE 'effect' END USING ERRCODE = '22004';
+	END IF;
+	IF effect NOT IN ('local', 'external') THEN
+		RAISE EXCEPTION 'unknown effect' USING ERRCODE = '22023', HINT = 'An effect is local or external.';
+	END IF;
+	known := CASE
+		WHEN spelt IN ('timeout', '408', '504') THEN 'timeout'
+		WHEN spelt ~ '^5([0-9][0-9]|xx)$' THEN '5xx'
+		WHEN spelt IN ('model_reemits_call', 'model_re_emits_the_call') THEN 'model_reemits_call'
+		WHEN spelt IN ('model_changes_argument', 'model_changes_an_argument') THEN 'model_changes_argument'
+		WHEN spelt IN ('second_purchase_approved', 'separately_approved_second_purchase') THEN 'second_purchase_approved'
+		ELSE spelt END;
+	SELECT CASE effect WHEN 'local' THEN t.local ELSE t.external END, t.next_step, t.reason INTO answer FROM (VALUES
+		('timeout', 'same_key', 'look_up_first',
+			'Claim again. If the answer is in_progress or unresolved, ask the provider by the key that was sent, then finish or idem_resolve.',
+			'No answer in time says nothing of what was done.'),
+		('connection_lost', 'same_key', 'look_up_first',
+			'Claim again. If the answer is in_progress or unresolved, ask the provider by the key that was sent, then finish or idem_resolve.',
+			'The request may have arrived, and only its answer been lost; so may a COMMIT.'),
+		('connection_refused', 'same_key', 'same_key',
+			'idem_release an external claim, then claim again.',
+			'Nothing was sent, so nothing was done.'),
+		('5xx', 'same_key', 'look_up_first',
+			'idem_unknown an external claim. Ask the provider by the key that was sent, then idem_resolve.',
+			'A server that fails may have done the work before.'),
+		('429', 'same_key', 'same_key',
+			'idem_release an external claim. Wait as long as the provider says, then claim again.',
+			'The provider has refused to begin.'),
+		('process_restart', 'same_key', 'look_up_first',
+			'Claim again. A local effect is replayed or begins anew; if an external one is unresolved, ask the provider by the key, then idem_resolve.',
+			'Nobody remembers whether the call was sent; the ledger knows that it may have been.'),
+		('model_reemits_call', 'same_key', 'same_key',
+			'Claim with the arguments as they come and the occurrence of the step: the answer is the receipt of the first time.',
+			'The same intent, said twice. The id of a tool call is new each time and is no occurrence.'),
+		('model_changes_argument', 'conflict', 'conflict',
+			'Claim with the occurrence of the step. On conflict stop, and show a person both requests.',
+			'One step, two requests: only a person can say which of them was meant. A new key would do both.'),
+		('approval_resumed', 'same_key', 'same_key',
+			'Claim with the arguments that were approved, and the occurrence that the approval was given for.',
+			'The approval names what was planned. What the model says after it is not what was approved.'),
+		('user_asks_again', 'look_up_first', 'look_up_first',
+			'idem_lookup. Show what was done, and ask whether once more is meant; if so, it is second_purchase_approved.',
+			'Impatience and a second wish sound alike.'),
+		('second_purchase_approved', 'new_occurrence', 'new_occurrence',
+			'idem_mint an occurrence, store it with the approval, and claim with it.',
+			'A second effect is meant, and somebody answers for it.')
+		) t (trigger, local, external, next_step, reason)
+		WHERE t.trigger = known;
+	IF answer IS NULL THEN
+		RAISE EXCEPTION 'unknown trigger' USING ERRCODE = '22023',
+			HINT = 'A trigger is one of timeout, connection_lost, connection_refused, 5xx, 429, process_restart, model_reemits_call, model_changes_argument, approval_resumed, user_asks_again and second_purchase_approved.';
+	END IF;
+	RETURN answer;
+END $$;
+COMMENT ON FUNCTION idem_classify(text, text) IS
+	'retry or new operation: what a failure, a restart, a model or a person asking again means for the key (docs/identity.md)';
+
+------------------------------------------------------------------------------------------------
 -- Upkeep
 ------------------------------------------------------------------------------------------------
 
@@ -546,6 +782,7 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 REVOKE ALL ON FUNCTION
 	idem.has_pending_claim(smallint), idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
 	idem.guard_operation(), idem.policy_changed(), idem.sweep_again(), idem.warn_about_fields(text, jsonb, text[]),
+	idem.find_pattern(text, text), idem.members(jsonb), idem.elements(jsonb), idem.subschemas(jsonb), idem.foreign_fields(jsonb),
 	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/double_number.hpp"
 #include "core/number_digits.hpp"
 
 namespace pg_idem {
@@ -201,6 +202,18 @@ void CanonicalWriter::string(std::string_view text) {
 
 void CanonicalWriter::number(const Number &number) {
 	separate();
+	if (number_form_ == NumberForm::Doubles) {
+		DoubleGroups groups;
+		Number nearest;
+		if (through_double(number, groups, nearest)) {
+			exact(nearest);
+			return;
+		}
+	}
+	exact(number);
+}
+
+void CanonicalWriter::exact(const Number &number) {
 	if (is_plain(number)) {
 		if (buffer_.size() - used_ < most_plain_size)
 			flush();
