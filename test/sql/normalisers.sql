@@ -39,7 +39,7 @@ FROM (VALUES
 	('boolean', '"TRUE"', 'true'),
 	('boolean', 'false', 'false'),
 	('set', '["b", 1.0, "a", 10e-1, ["y", "x"], {"q": 1, "p": [true, null]}]',
-		'["a", "b", ["y", "x"], 1, {"p": [true, null], "q": 1}]'),
+		'["a", "b", 1, ["y", "x"], {"p": [true, null], "q": 1}]'),
 	('set', '[]', '[]'),
 	('email', '" Zoe.A+tag@Example.ORG\n"', '"Zoe.A+tag@example.org"'),
 	('url', '"HTTP://Example.ORG:80/a/../%7Eb/%2f"', '"http://example.org:80/~b/%2F"'),
