@@ -7,14 +7,17 @@
 . "$project/scripts/lib/module.sh"
 . "$project/scripts/lib/scratch.sh"
 . "$project/scripts/lib/webhooks.sh"
+. "$project/scripts/lib/canonicalize.sh"
 
 compgen -G "$project/test/t/*.pl" >/dev/null || die "there is no TAP test"
 need_module "${test_packages[@]}"
 need_webhooks
+need_canonicalize
 make_scratch
 copy_project
 cp -r "$webhooks" "$copy/webhooks"
-give_to_server_user "$copy/webhooks"
+cp -r "$canonicalize_modules" "$copy/node_modules"
+give_to_server_user "$copy/webhooks" "$copy/node_modules"
 
 if ! as_server_user env PG_IDEM_WEBHOOKS="$copy/webhooks" make -s --no-print-directory -C "$copy" \
 	installcheck REGRESS= ISOLATION= PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$(nproc)"; then

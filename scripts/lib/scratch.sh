@@ -62,7 +62,7 @@ copy_project() {
 	copy=$scratch/project
 	mkdir "$copy"
 	local item
-	for item in Makefile pg_idem.control exports.txt sql expected test examples; do
+	for item in Makefile pg_idem.control exports.txt sql expected test examples docs; do
 		if [ -e "$project/$item" ]; then
 			cp -r "$project/$item" "$copy/"
 		fi
