@@ -20,9 +20,10 @@ constexpr std::size_t text_limit = 1'048'576;
 
 // Valid UTF-8 in, valid UTF-8 out.
 //
-// A text is refused when it holds a code point that is unassigned in the Unicode version of the ICU at
-// hand. Of all other texts Unicode's stability policy fixes the form for good, so a newer ICU can only
-// accept more of them: it never gives a text another form, and with it another key.
+// A text is refused when it holds a code point that is unassigned in the Unicode version of the ICU
+// at hand, since a later version may give that one another form, and the text another key. The NFC of
+// all other texts is fixed for good by Unicode's Normalization Stability, their case folding by its
+// Case Folding Stability as far as they hold no compatibility characters (docs/key-format.md).
 Problem unicode_form(UnicodeForm form, std::string_view in, Scratch &scratch,
                      std::string_view &out);
 
