@@ -1,6 +1,11 @@
 select idem_canonical('{"b": [1e1, 10.0, -0, 1e-7, 123456789012345678901234567890.5], "a\u00e9\ud83d\ude00": {"\"\\\n": null, "t": true}, "": ""}')
 select encode(idem_digest('{"n": 9007199254740993, "s": "x"}'), 'hex')
 select length(idem_canonical(jsonb_build_object('long', repeat('\"é', 5000), 'list', (select jsonb_agg(i * 1.5) from generate_series(1, 3000) i))))
+select idem_canonical('{"a": [1.10, 333333333.33333329, {"b c": 5e-324}], "long": "x"}', 'rfc8785'), idem_canonical('{"a": [1.10, {"b": 9007199254740992}]}', 'strict')
+select idem_canonical(jsonb_build_object('n', ('0.' || repeat('1', 1500))::numeric, 'z', 1e-400, 'm', -12345678901234567890), 'rfc8785')
+-- error
+select idem_canonical('{"a": [1, {"b \"c\"": [[1e-400]]}]}', 'strict')
+select idem_mint() < idem_mint(), length(idem_mint())
 select idem_define('refund', key_fields => '{"charge_id": "exact", "amount": "minor_units(currency)", "currency": "upper", "meta.ref": "trim optional"}', unchecked_fields => '{trace}', key_prefix => 'rfnd')
 select idem_define('note', identity => 'arguments')
 select idem_define('webhook', identity => 'occurrence', max_response_bytes => 20)
