@@ -379,12 +379,16 @@ END $$;
 COMMENT ON FUNCTION idem_strip_schema(jsonb) IS
 	'the schema without the fields that idem_lint_schema finds, neither declared nor required; all else as it was';
 
+REVOKE ALL ON FUNCTION
+	idem.find_pattern(text, text), idem.members(jsonb), idem.elements(jsonb), idem.subschemas(jsonb), idem.foreign_fields(jsonb)
+	FROM PUBLIC;
+
 ------------------------------------------------------------------------------------------------
 -- Operations
 ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION idem.warn_about_fields(operation text, key_fields jsonb, unchecked_fields text[]) RETURNS void
-	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	field record;
 BEGIN
@@ -782,7 +786,6 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 REVOKE ALL ON FUNCTION
 	idem.has_pending_claim(smallint), idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
 	idem.guard_operation(), idem.policy_changed(), idem.sweep_again(), idem.warn_about_fields(text, jsonb, text[]),
-	idem.find_pattern(text, text), idem.members(jsonb), idem.elements(jsonb), idem.subschemas(jsonb), idem.foreign_fields(jsonb),
 	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),
