@@ -27,7 +27,7 @@ extern "C" {
 
 PG_FUNCTION_INFO_V1(pg_idem_mint);
 
-Datum pg_idem_mint(PG_FUNCTION_ARGS) {
+Datum pg_idem_mint([[maybe_unused]] PG_FUNCTION_ARGS) {
 	std::array<std::uint8_t, 8> random;
 	if (!pg_strong_random(random.data(), random.size()))
 		ereport(ERROR,
