@@ -95,10 +95,6 @@ SELECT pg_catalog.pg_extension_config_dump('idem.key', '');
 -- Guards on the policies, raw SQL included
 ------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION idem.has_pending_claim(policy smallint) RETURNS boolean
-	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_pending_claim';
-COMMENT ON FUNCTION idem.has_pending_claim(smallint) IS 'whether this transaction holds a claim under a policy';
-
 CREATE FUNCTION idem.check_policy(operation text, version integer, identity text, key_fields jsonb,
                                   unchecked_fields text[]) RETURNS void
 	LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_check_policy';
@@ -106,15 +102,7 @@ COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[]) IS
 	'raises ID002 for a recipe that cannot be read, or whose paths overlap';
 
 CREATE FUNCTION idem.has_keys(policy smallint) RETURNS boolean
-	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-	IF EXISTS (SELECT FROM idem.key k WHERE k.policy = has_keys.policy) OR idem.has_pending_claim(policy) THEN
-		RETURN true;
-	END IF;
-	-- A claim of another transaction is in its memory only, until it commits: wait for those in flight.
-	LOCK TABLE idem.key IN SHARE MODE;
-	RETURN EXISTS (SELECT FROM idem.key k WHERE k.policy = has_keys.policy);
-END $$;
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_keys';
 COMMENT ON FUNCTION idem.has_keys(smallint) IS 'whether keys were written under a policy; waits for claims in flight';
 
 CREATE FUNCTION idem.guard_operation() RETURNS trigger
@@ -135,9 +123,9 @@ BEGIN
 		RETURN OLD;
 	ELSIF TG_OP = 'INSERT' THEN
 		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields);
-		-- A transaction that claims under the versions it knows must end before there is another one: its
+		-- A transaction that claims under the versions it knows must end before there is a further one: its
 		-- claims and those under the new version could not see each other.
-		IF EXISTS (SELECT FROM idem.operation o WHERE o.operation = NEW.operation) THEN
+		IF NEW.version > 1 THEN
 			LOCK TABLE idem.key IN SHARE MODE;
 		END IF;
 		RETURN NEW;
@@ -493,13 +481,16 @@ CREATE FUNCTION idem_expire(max_rows integer DEFAULT 1000) RETURNS integer
 COMMENT ON FUNCTION idem_expire(integer) IS
 	'deletes up to max_rows finished keys past their life, never an effect row; returns how many';
 
+-- Every operator and function in a view takes the exact types that pg_catalog has, or is qualified:
+-- the nearest match could be an object that somebody has put into the schema of the extension.
 CREATE VIEW idem_keys AS
 	SELECT k.tenant, o.operation, o.version,
 	       o.key_prefix || '_' || pg_catalog.replace(k.key::text, '-', '') AS key,
 	       CASE k.state WHEN 'o' THEN 'open' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released'
 	                    WHEN 'c' THEN 'completed' WHEN 'f' THEN 'failed' WHEN 'a' THEN 'abandoned' END AS state,
 	       coalesce(k.attempt, 1) AS attempt,
-	       coalesce(k.claimed_at, k.completed_at - k.elapsed * interval '1 millisecond') AS claimed_at,
+	       coalesce(k.claimed_at, k.completed_at OPERATOR(pg_catalog.-)
+	                (k.elapsed::pg_catalog.float8 OPERATOR(pg_catalog.*) interval '1 millisecond')) AS claimed_at,
 	       k.completed_at, k.lease_end, k.effect_ref, k.response, coalesce(k.response_omitted, false) AS response_omitted,
 	       k.note
 	FROM idem.key k LEFT JOIN idem.operation o ON o.id = k.policy;
@@ -533,7 +524,7 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 ------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON FUNCTION
-	idem.has_pending_claim(smallint), idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
+	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
 	idem.guard_operation(), idem.policy_changed(), idem.sweep_again(), idem.warn_about_fields(text, jsonb, text[]),
 	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer),
 	idem_drop_operation(text, integer),

@@ -133,12 +133,23 @@ void refuse_superseded(const Request &request) {
 			 "Leave version out to claim under the current one. Keys of this version go on answering.")));
 }
 
+void refuse_copy() {
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+	     errmsg("the claim of a key is evaluated more than once for one row"),
+	     errdetail("A composite result in a select list is expanded to one call for each column."),
+	     errhint("Call it in FROM: SELECT ... FROM idem_claim(...).")));
+}
+
 Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
 	if (Claim *mine = find_own_claim(request)) {
-		if (const Answer *first = repeated_answer(options.site, mine->key)) {
-			Answer repeated = *first;
-			repeated.repeated = true;
-			return repeated;
+		if (is_copy_of_call(options.site, mine->key)) {
+			if (!options.copy_allowed)
+				refuse_copy();
+			Answer copy = answer_owned(*mine);
+			copy.copied = true;
+			return copy;
 		}
 		if (mine->state() == State::Released && is_request_of(*mine, request))
 			return own_again(ledger, *mine, request);
@@ -204,9 +215,9 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	const Answer answer = claim_or_wait(ledger, request, options);
 	close_ledger(ledger);
 	if (!answer.owned)
-		forget_repeat();
-	else if (!answer.repeated)
-		remember_answer(options.site, answer);
+		forget_call();
+	else if (!answer.copied)
+		remember_call(options.site, answer.key);
 	return answer;
 }
 

@@ -250,7 +250,7 @@ std::string_view finish(const Finish &request) {
 	const Name ending = name_of(request.ending);
 	PreventCommandIfParallelMode(ending.function);
 	begin_claiming();
-	forget_repeat();
+	forget_call();
 	const KeyName name = require_key(request.tenant, request.key);
 	Claim *claim = find_claim(name.key);
 	if (claim != nullptr &&

@@ -167,7 +167,7 @@ void on_transaction_event(XactEvent event, void *) {
 		if (committing)
 			break;
 		committing = true;
-		forget_repeat();
+		forget_call();
 		if (claim_count() > 0 || external_written)
 			write_all_claims();
 		break;
@@ -176,7 +176,7 @@ void on_transaction_event(XactEvent event, void *) {
 	case XACT_EVENT_ABORT:
 	case XACT_EVENT_PARALLEL_COMMIT:
 	case XACT_EVENT_PARALLEL_ABORT:
-		abandon_repeat();
+		abandon_call();
 		end_of_transaction();
 		break;
 	case XACT_EVENT_PARALLEL_PRE_COMMIT: break;

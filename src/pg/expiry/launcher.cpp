@@ -134,8 +134,8 @@ bool exists(Oid database) {
 	return found;
 }
 
-// Whether a worker can connect at once: not while the database is being dropped or copied: the worker
-// would wait for that in vain, and all other databases for the worker.
+// Whether a worker can connect at once. While the database is being dropped or copied it would have to
+// wait, and all other databases with it.
 bool can_connect(Oid database) {
 	MemoryContext context = CurrentMemoryContext;
 	SetCurrentStatementStartTimestamp();
@@ -234,13 +234,9 @@ private:
 		if (available)
 			ereport(LOG, (errmsg("pg_idem has a background worker slot again")));
 		else
-			ereport(
-				LOG,
-				(errmsg("pg_idem found no free background worker slot"),
-			     errdetail(
-					 "Keys past their life are not deleted. pg_idem tries again every %d seconds.",
-					 expire_interval),
-			     errhint("You might need to increase max_worker_processes.")));
+			ereport(LOG, (errmsg("pg_idem found no free background worker slot"),
+			              errdetail("Keys past their life stay until there is one."),
+			              errhint("You might need to increase max_worker_processes.")));
 	}
 
 	Memory &memory_of(Oid database) {

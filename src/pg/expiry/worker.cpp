@@ -71,7 +71,7 @@ Expired expire_as_owner(Micros deadline) {
 	int security;
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(owner_of(require_table(Table::Sweep)),
-	                       security | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	                       security | SECURITY_RESTRICTED_OPERATION);
 	const Expired expired = expire_keys(expire_batch, deadline);
 	SetUserIdAndSecContext(user, security);
 	return expired;
