@@ -1,0 +1,49 @@
+#include "pg/storage/policy_use.hpp"
+
+extern "C" {
+#include "access/table.h"
+#include "access/tableam.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+#include "pg/storage/relations.hpp"
+#include "pg/storage/row.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+bool is_there(Relation table, int16 policy) {
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	TableScanDesc scan = table_beginscan(table, snapshot, 0, nullptr);
+	TupleTableSlot *slot = table_slot_create(table, nullptr);
+	bool found = false;
+	while (!found && table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+		CHECK_FOR_INTERRUPTS();
+		bool null;
+		found = DatumGetInt16(slot_getattr(slot, col_policy + 1, &null)) == policy;
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	return found;
+}
+
+} // namespace
+
+bool has_rows_of(int16 policy) {
+	Relation table = table_open(require_table(Table::Key), AccessShareLock);
+	bool found = is_there(table, policy);
+	if (!found) {
+		LockRelationOid(RelationGetRelid(table), ShareLock);
+		found = is_there(table, policy);
+	}
+	table_close(table, NoLock);
+	return found;
+}
+
+} // namespace pg_idem
