@@ -89,6 +89,29 @@ SELECT is(outcome || ' ' || (SELECT outcome FROM idem_claim('t', 'form.args', '{
 	FROM idem_claim('t', 'form.args', '{"n":3}');
 ROLLBACK;
 
+-- So are two uses of a function that the planner inlines, or of a view: a plan that has the call at
+-- the same place twice still has two calls, and one of them owns the intent.
+CREATE FUNCTION pg_temp.claim_action(arguments jsonb) RETURNS text LANGUAGE sql AS $$
+	SELECT (idem_claim('t', 'form.args', arguments)).action
+$$;
+CREATE FUNCTION pg_temp.record_action(arguments jsonb, ref text) RETURNS text LANGUAGE sql AS $$
+	SELECT (idem_record('t', 'form.args', arguments, ref)).action
+$$;
+CREATE TEMP VIEW claim_action AS SELECT (idem_claim('t', 'form.args', '{"n":"view"}')).action;
+BEGIN;
+SELECT is(pg_temp.claim_action('{"n":1}') || ' ' || pg_temp.claim_action('{"n":1}'), 'do stop',
+	'C159: an inlined function, twice: one claim');
+SELECT is(pg_temp.record_action('{"n":2}', 'a') || ' ' || pg_temp.record_action('{"n":2}', 'b'),
+	'do answer', 'C159: with idem_record: one record');
+SELECT is(a.action || ' ' || b.action, 'do stop', 'C159: a view, twice: one claim')
+	FROM claim_action a, claim_action b;
+ROLLBACK;
+BEGIN;
+SELECT is(string_agg(action, ' ' ORDER BY action), 'do stop',
+	'C159: a view in both arms of a UNION')
+	FROM (SELECT action FROM claim_action UNION ALL SELECT action FROM claim_action) u;
+ROLLBACK;
+
 -- Loops, prepared statements and functions evaluate one place again: each time is a call.
 BEGIN;
 DO $$

@@ -124,6 +124,19 @@ SELECT is(idem_complete('t', pg_temp.key('r'), 'p-3', NULL, pg_temp.fence('r')),
 SELECT is(pg_temp.asked('r'), '(replayed,answer,,f,p-3,,f,f,,t,t)',
 	'C022: and its result is replayed');
 
+-- A further attempt that ends in the transaction that took it up
+SELECT is(pg_temp.take('g'), 'claimed/do attempt 1', 'claimed');
+SELECT is(idem_release('t', pg_temp.key('g'), pg_temp.fence('g')), 'released', 'released');
+BEGIN;
+SELECT is(pg_temp.take('g'), 'claimed/do attempt 2', 'taken up');
+SELECT is(idem_fail('t', pg_temp.key('g'), '{"no":2}', pg_temp.fence('g')), 'failed',
+	'and failed at once');
+SELECT is(pg_temp.asked('g'), '(failed,answer,,f,,"{""no"": 2}",f,f,,t,t)',
+	'the stored error is told in the same transaction');
+SELECT is((idem_lookup('t', pg_temp.key('g'))).response, '{"no":2}', 'to a look-up too');
+COMMIT;
+SELECT is(pg_temp.asked('g'), '(failed,answer,,f,,"{""no"": 2}",f,f,,t,t)', 'and in a later one');
+
 -- Nobody knows: said by the owner, or by the clock
 SELECT is(pg_temp.take('u'), 'claimed/do attempt 1', 'claimed');
 SELECT is(idem_unknown('t', pg_temp.key('u'), pg_temp.fence('u')), 'unknown', 'unknown');

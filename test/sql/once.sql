@@ -169,6 +169,23 @@ SELECT is((SELECT string_agg(id::text, ' ') FROM once_effect), '41', 'nested: on
 SELECT is((idem_once('t', 'once.inner', '{"id":46}', 'once_pay(jsonb)')).outcome, 'claimed',
 	'nested: what the failed one had claimed is free');
 
+-- An effect that finishes its own key takes the matter out of our hands: an error, and nothing is left.
+CREATE FUNCTION once_meddler(arguments jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO once_effect VALUES ((arguments->>'id')::int);
+	IF arguments->>'way' = 'complete' THEN
+		PERFORM idem_complete('t', idem_key('t', 'once.pay', arguments), 'mine');
+	ELSE
+		PERFORM idem_release('t', idem_key('t', 'once.pay', arguments));
+	END IF;
+	RETURN '{}';
+END $$;
+SELECT throws_ok(format($$SELECT idem_once('t', 'once.pay', '{"id":47,"way":"%s"}', 'once_meddler(jsonb)')$$,
+	way), 'ID023', NULL, 'an effect that finishes its own key: ' || way)
+	FROM unnest('{complete, release}'::text[]) way;
+SELECT is((SELECT count(*) FROM once_effect WHERE id = 47), 0::bigint, 'leaves no effect');
+SELECT ok(idem_lookup('t', 'once.pay', '{"id":47,"way":"complete"}') IS NULL, 'and no key');
+
 -- idem_record
 BEGIN;
 INSERT INTO once_effect VALUES (50);
@@ -189,7 +206,8 @@ SELECT is((SELECT count(*) FROM once_effect WHERE id = 50), 1::bigint, 'record: 
 
 DROP TABLE once_effect;
 DROP SEQUENCE once_runs;
-DROP FUNCTION once_pay(jsonb), once_outer(jsonb), once_json(json), once_void(jsonb),
+DROP FUNCTION once_pay(jsonb), once_outer(jsonb), once_meddler(jsonb), once_json(json),
+	once_void(jsonb),
 	once_set(jsonb), once_two(jsonb, jsonb);
 DROP PROCEDURE once_procedure(jsonb);
 DROP AGGREGATE once_aggregate(jsonb);

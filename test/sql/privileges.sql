@@ -139,6 +139,28 @@ SELECT is((idem_once('t', 'priv.args', '{"id":2}', 'privilege.do_it(jsonb)')).re
 SELECT is((SELECT string_agg(id || ' by ' || by, ', ') FROM privilege.effect),
 	'2 by regress_idem_app', 'once');
 
+-- What a grant of idem_grant leaves out can be granted by itself.
+RESET SESSION AUTHORIZATION;
+SELECT key AS key, fence AS fence FROM idem_claim('t', 'priv.call', '{}') \gset
+SELECT is(idem_unknown('t', :'key', :fence), 'unknown', 'a key that waits for a decision');
+GRANT EXECUTE ON FUNCTION idem_define, idem_drop_operation, idem_expire,
+	idem_resolve TO regress_idem_other;
+GRANT SELECT ON idem_keys, idem_operations TO regress_idem_other;
+SET SESSION AUTHORIZATION regress_idem_other;
+SELECT is(idem_define('priv.theirs', key_fields => '{"id":"exact"}'), 'created',
+	'a granted role defines');
+SELECT is(idem_define('priv.theirs', retention => '1 hour'), 'changed', 'changes');
+SELECT is(idem_drop_operation('priv.theirs'), 1, 'drops');
+SELECT is(idem_resolve('t', :'key', 'abandoned'), 'abandoned', 'decides');
+SELECT is(idem_expire(), 0, 'expires');
+SELECT is((SELECT state FROM idem_keys WHERE key = :'key'), 'abandoned', 'reads the view of keys');
+SELECT is((SELECT count(*) FROM idem_operations WHERE operation LIKE 'priv.%'), 2::bigint,
+	'and of operations');
+SELECT throws_ok($$SELECT idem_claim('t', 'priv.args', '{}')$$, '42501', NULL,
+	'and does not claim');
+RESET SESSION AUTHORIZATION;
+SET SESSION AUTHORIZATION regress_idem_app;
+
 -- C081: objects of the caller's own that are named like ours
 CREATE TEMP TABLE key (key uuid, completed_at timestamptz, elapsed int, policy smallint,
 	state "char", tenant text);
@@ -172,6 +194,6 @@ SELECT is((SELECT count(*) FROM pg_temp.key) + (SELECT count(*)
 
 SELECT FROM pg_temp.remove('priv.args', 'priv.call');
 DROP SCHEMA privilege CASCADE;
-DROP OWNED BY regress_idem_app;
+DROP OWNED BY regress_idem_app, regress_idem_other;
 DROP ROLE regress_idem_app, regress_idem_other;
 SELECT * FROM finish();
