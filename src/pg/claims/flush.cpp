@@ -21,7 +21,6 @@ namespace pg_idem {
 namespace {
 
 bool committing = false;       // the claims were written: no more of them in this transaction
-bool first_in_line = false;    // a callback of ours was put in front in this transaction
 bool external_written = false; // an early flush wrote an external claim
 
 // How many key locks are too many, in this sub-transaction.
@@ -154,7 +153,6 @@ void end_of_transaction() {
 	forget_claims();
 	ledger_xact_ended();
 	committing = false;
-	first_in_line = false;
 	external_written = false;
 	flush_threshold = {};
 }
@@ -211,14 +209,12 @@ void begin_claiming() {
 		ereport(ERROR, (errcode(errcode_claim_in_commit),
 		                errmsg("cannot claim or finish a key while the transaction is committing"),
 		                errdetail("The claims of this transaction were recorded already.")));
-	if (!first_in_line) {
-		// Callbacks run last-registered first. The registration made at load stays where it is: should
-		// this be called from another module's callback, the list is being walked, and a single
-		// registration that moved to its front would be passed by.
-		UnregisterXactCallback(on_transaction_event, &first_in_line);
-		RegisterXactCallback(on_transaction_event, &first_in_line);
-		first_in_line = true;
-	}
+	// Callbacks run last-registered first, and another module can have registered its own meanwhile, as
+	// postgres_fdw does at the first foreign table of a session. The registration made at load stays
+	// where it is: should this be called from another module's callback, the list is being walked, and a
+	// single registration that moved to its front would be passed by.
+	UnregisterXactCallback(on_transaction_event, &committing);
+	RegisterXactCallback(on_transaction_event, &committing);
 	write_some_claims(false);
 }
 
