@@ -124,7 +124,12 @@ is(ask($sessions[0], "SELECT outcome, fence IS NULL, retry_after BETWEEN '0' AND
 wait_for($node, "SELECT outcome = 'unresolved' FROM $call");
 is(ask($sessions[1], "SET lock_timeout = '200ms'; SELECT outcome, action FROM $call"),
 	'unresolved|stop', 'C157: never beyond the lease; then a person decides');
-$_->quit for @sessions;
 
-$node->stop;
+# Whoever waits for a claim stops at once when the server does: $node->stop fails after a minute.
+is(ask($sessions[0], 'BEGIN; SELECT claim(8)'), 'claimed', 'a claim is held');
+send_off($sessions[1], q{SELECT claim(8, wait => '1 hour')});
+wait_for($node, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Extension'});
+$node->stop('fast');
+pass('a fast shutdown waits neither for it nor for who waits for it');
+hang_up($_) for @sessions;
 done_testing();

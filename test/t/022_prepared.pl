@@ -26,11 +26,21 @@ for (1, 2, 3)
 is(ask($node, q{BEGIN; SELECT claim(4, 'call'); PREPARE TRANSACTION 'p4'}), 'claimed', 'an external claim is prepared');
 is(ask($node, $locks), '4', 'each holds its key');
 
+# A batch: most of its rows are written before PREPARE, and their locks given back.
+is( ask($node, q{
+		BEGIN;
+		SELECT count(*) FROM generate_series(101, 300) n WHERE pay(n) = 'claimed';
+		PREPARE TRANSACTION 'batch'}),
+	'200', 'a batch of two hundred is prepared');
+my $held = ask($node, $locks) - 4;
+cmp_ok($held, '<=', 64, "it holds $held locks");
+
 $node->stop('immediate');
 $node->start;
-is(ask($node, $locks), '4', 'C098: and has it again after a crash');
+is(ask($node, $locks), $held + 4, 'C098: and they have them again after a crash');
 is(ask($node, "SELECT claim($_)"), 'in_progress', "intent $_ is in progress") for 1 .. 3;
 is(ask($node, q{SELECT claim(4, 'call')}), 'in_progress', 'so is the external one');
+is(ask($node, q{SELECT count(*) FROM generate_series(101, 300) n WHERE claim(n) = 'in_progress'}), '200', 'so is the batch');
 is(ask($node, 'SELECT count(*) FROM effect'), '0', 'no effect is there yet');
 
 # C098: a forgotten one stands in the way of nobody else.
@@ -55,6 +65,9 @@ $node->safe_psql('postgres', q{ROLLBACK PREPARED 'p2'});
 is(ask($waiting, 'SELECT finish(2); COMMIT'), "claimed\ncompleted", 'and owns the key when it was rolled back');
 $waiting->quit;
 
+$node->safe_psql('postgres', q{ROLLBACK PREPARED 'batch'});
+is(ask($node, q{SELECT count(*) FROM generate_series(101, 300) n WHERE pay(n) = 'claimed'}), '200', 'a batch that was rolled back is open to claim');
+$node->safe_psql('postgres', 'DELETE FROM effect WHERE n > 100');
 $node->safe_psql('postgres', q{COMMIT PREPARED 'p3'; COMMIT PREPARED 'p4'});
 is(ask($node, 'SELECT pay(3)'), 'replayed', 'COMMIT PREPARED after a crash: replayed');
 is(ask($node, q{SELECT claim(4, 'call')}), 'in_progress', 'the external claim is in progress by its lease');

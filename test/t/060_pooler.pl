@@ -27,6 +27,8 @@ default_pool_size = 2
 ignore_startup_parameters = extra_float_digits
 INI
 append_to_file("$folder/users.txt", qq("postgres" ""\n));
+# Not in every user's path on Debian.
+local $ENV{PATH} = "$ENV{PATH}:/usr/sbin";
 my ($output, $errors) = ('', '');
 my $pooler = IPC::Run::start([ 'pgbouncer', "$folder/pgbouncer.ini" ], '>', \$output, '2>', \$errors);
 my $pooled = "host=$socket port=$port dbname=postgres";
@@ -57,7 +59,7 @@ is(ask($agent, q{SELECT claim(1, 'call')}), 'replayed', 'C090: and replayed');
 ask($_, 'COMMIT') for @others;
 
 # Local effects of many clients over the two connections.
-local %ENV = (%ENV, PGHOST => $socket, PGPORT => $port);
+local @ENV{qw(PGHOST PGPORT)} = ($socket, $port);
 my $script = "$folder/pay.sql";
 append_to_file($script, "\\set n random(1, 40)\nBEGIN;\nSELECT pay(:n);\nCOMMIT;\n");
 command_ok([ 'pgbench', '-n', '-c', 8, '-t', 100, '-f', $script, 'postgres' ], 'C090: eight clients pay through the pooler');

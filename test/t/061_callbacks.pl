@@ -12,7 +12,7 @@ use Test::More;
 my $node = new_server('callbacks');
 my ($host, $port) = ($node->host, $node->port);
 $node->safe_psql('postgres', 'CREATE DATABASE remote');
-$node->safe_psql('remote', 'CREATE TABLE effect (n int NOT NULL)');
+$node->safe_psql('remote', 'CREATE TABLE effect (n int NOT NULL UNIQUE DEFERRABLE INITIALLY DEFERRED)');
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION postgres_fdw;
 	CREATE SERVER remote FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'remote');
@@ -53,6 +53,18 @@ for ([ 'pg_idem', 'postgres_fdw' ], [ 'postgres_fdw', 'pg_idem' ])
 	is($node->safe_psql('remote', "SELECT count(*) FROM effect WHERE n = $n"), '1', 'it is committed remotely');
 	$session->quit;
 }
+
+# A remote COMMIT that fails comes after our rows were inserted, and takes them back.
+my $session = session($node);
+my $both = 'BEGIN; SELECT claim(30); INSERT INTO remote_effect VALUES (30); INSERT INTO effect VALUES (30);
+	SELECT idem_complete($$acme$$, key_of(30)); COMMIT';
+is(ask($session, "INSERT INTO remote_effect VALUES (30); $both"), '23505', 'the remote server refuses to commit');
+is( ask($session, q{SELECT (SELECT count(*) FROM effect), look_up(30) IS NULL,
+		(SELECT count(*) FROM pg_locks WHERE locktype = 'userlock')}),
+	'0|t|0', 'no effect, no key, no lock');
+is(ask($session, "DELETE FROM remote_effect WHERE n = 30; $both"), "claimed\ncompleted", 'and the next attempt owns it');
+ask($session, 'TRUNCATE effect');
+$session->quit;
 
 # Deferred triggers run before the flush.
 $node->safe_psql('postgres', q{

@@ -20,6 +20,8 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION safe_claim(n int) RETURNS text PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN claim(n); END';
 	CREATE FUNCTION safe_complete(n int) RETURNS text PARALLEL SAFE LANGUAGE plpgsql AS
 		$$BEGIN RETURN idem_complete('acme', key_of(n)); END$$;
+	CREATE FUNCTION safe_look_up(n int) RETURNS text PARALLEL SAFE LANGUAGE plpgsql AS
+		$$BEGIN RETURN coalesce(look_up(n), 'nothing'); END$$;
 	CREATE TABLE number AS SELECT n FROM generate_series(1, 20000) n;
 	ANALYZE number});
 
@@ -48,6 +50,11 @@ is( ask($session, q{
 		BEGIN; SELECT claim(3); SELECT finish(3);
 		SELECT count(*) FROM number WHERE (idem_lookup('acme', 'pay', jsonb_build_object('n', n))).outcome = 'replayed'; COMMIT}),
 	"claimed\ncompleted\n2", 'idem_lookup sees pending claims beside a parallel plan');
+
+# A worker has no pending claims, so it cannot tell what the transaction has claimed.
+is( ask($session, 'BEGIN; SELECT claim(4); SELECT finish(4); SET LOCAL force_parallel_mode = on; SELECT safe_look_up(4)'),
+	'25000', 'a look-up in a worker is refused rather than answered with nothing');
+ask($session, 'ROLLBACK');
 
 $session->quit;
 $node->stop;

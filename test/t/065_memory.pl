@@ -91,39 +91,39 @@ is(ask($session, 'CALL provoke(3200)'), join(', ', map { "$_ 3200" } @states), '
 memory_is_flat(\@before, '51,200 errors');
 is(ask($session, 'SELECT count(*), sum(n) FROM effect'), '1|0', 'C161: no effect but the one before');
 
-# Runs statements one by one. Answers how many ended in which SQLSTATE.
-sub interrupt
+# Runs a statement over and over, each time for so many milliseconds at most. Answers how many ended in
+# which SQLSTATE.
+sub repeat
 {
-	my ($times, $statement) = @_;
+	my ($times, $timeout, $statement) = @_;
+	ask($session, "SET statement_timeout = $timeout");
 	$session->query("$statement;\n" x $times);
 	my %count;
 	++$count{$1} while $session->{stderr} =~ /(?:ERROR|FATAL):\s+(\w{5})/g;
 	$session->{stderr} = '';
+	ask($session, 'RESET statement_timeout');
 	return join ', ', map { "$_ $count{$_}" } sort keys %count;
 }
 
 @before = memory();
-is(interrupt(1000, 'SELECT claim(2)'), 'ID025 1000', 'C161: a thousand claims left open at COMMIT');
+is(repeat(1000, 0, 'SELECT claim(2)'), 'ID025 1000', 'C161: a thousand claims left open at COMMIT');
 memory_is_flat(\@before, 'a thousand claims left open');
 
 my $owner = session($node);
 ask($owner, 'BEGIN; SELECT claim(3)');
-ask($session, 'SET statement_timeout = 1');
-interrupt(10, q{SELECT claim(3, wait => '1 hour')});
+repeat(10, 1, q{SELECT claim(3, wait => '1 hour')});
 @before = memory();
-is(interrupt(1000, q{SELECT claim(3, wait => '1 hour')}), '57014 1000', 'C161: a thousand waits are cut short');
+is(repeat(1000, 1, q{SELECT claim(3, wait => '1 hour')}), '57014 1000', 'C161: a thousand waits are cut short');
 memory_is_flat(\@before, 'a thousand waits');
 is(ask($owner, 'SELECT finish(3); COMMIT'), 'completed', 'C161: the claim that they waited for is unharmed');
 $owner->quit;
 
 # Large arguments, with time enough and without.
-ask($session, 'RESET statement_timeout');
 ask($session, q{CREATE TABLE large AS SELECT jsonb_build_object('a', jsonb_agg(n), 's', repeat('x', 1000000)) AS a
 	FROM generate_series(1, 20000) n});
 is(ask($session, q{SELECT outcome FROM large, idem_record('acme', 'whole', a)}), 'claimed', 'C161: a megabyte of arguments');
 @before = memory();
-interrupt(250, q{SET statement_timeout = 1; SELECT outcome FROM large, idem_record('acme', 'whole', a || '{"b": 1}'); SELECT idem_digest(a) FROM large});
-ask($session, 'RESET statement_timeout');
+repeat(250, 1, q{SELECT outcome FROM large, idem_record('acme', 'whole', a || '{"b": 1}'); SELECT idem_digest(a) FROM large});
 memory_is_flat(\@before, 'five hundred megabytes of arguments');
 is( ask($session, q{SELECT outcome FROM idem_record('acme', 'whole', jsonb_build_object('s', repeat('x', 250000000)))}),
 	'claimed', 'C161: arguments near the limit of jsonb');

@@ -76,8 +76,8 @@ $node->pgbench('-n -c 2 -j 2 -t 150', 0,
 	[qr{actually processed: 300/300}, qr{number of failed transactions: 0}],
 	[qr{^(?!.*ERROR)}s],
 	'C096: claims in opposite orders', { opposite => $opposite });
-cmp_ok($node->safe_psql('postgres', q{SELECT xact_rollback FROM pg_stat_database WHERE datname = 'postgres'}),
-	'>', 10, 'C096: they got into each other\'s way');
+my $rollbacks = $node->safe_psql('postgres', q{SELECT xact_rollback FROM pg_stat_database WHERE datname = 'postgres'});
+cmp_ok($rollbacks, '>', 0, "C096: they got into each other's way, and drew back $rollbacks times");
 is($node->safe_psql('postgres', q{SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'}), '0', 'C096: no deadlock');
 is($node->safe_psql('postgres', 'SELECT count(pay(n)) FROM generate_series(2, 51) n'), '50', 'C096: whatever is left is paid');
 is( $node->safe_psql('postgres', q{
