@@ -136,11 +136,9 @@ void visit_database(Visit *visit, Progress *progress) {
 	}
 	PG_CATCH();
 	{
-		HOLD_INTERRUPTS();
 		visit->error = report_error(visit->former_error);
 		AbortCurrentTransaction();
 		FlushErrorState();
-		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();
 	visit->more = progress->more && visit->error == 0;
