@@ -82,6 +82,12 @@ bool take_up(const Ledger &ledger, const Probe &found, const Claim &claim) {
 	return update_row(ledger, found.tid, row, false);
 }
 
+// Where nothing can be written, nothing can be owned.
+void require_writable() {
+	PreventCommandIfReadOnly("idem_claim()");
+	PreventCommandDuringRecovery("idem_claim()");
+}
+
 // The claim was released in this transaction, where an outer level still holds its locks.
 Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 	if (own.stored && !take_up(ledger, probe(ledger, own.key, true), own))
@@ -151,8 +157,10 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 			copy.copied = true;
 			return copy;
 		}
-		if (mine->state() == State::Released && is_request_of(*mine, request))
+		if (mine->state() == State::Released && is_request_of(*mine, request)) {
+			require_writable();
 			return own_again(ledger, *mine, request);
+		}
 		return answer_own(*mine, request);
 	}
 	Match found = match(ledger, request, false);
@@ -160,8 +168,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 		require_visible(found.probe);
 		return found.answer;
 	}
-	PreventCommandIfReadOnly("idem_claim()");
-	PreventCommandDuringRecovery("idem_claim()");
+	require_writable();
 	refuse_superseded(request);
 
 	const bool locked = try_lock_keys(request);
