@@ -90,10 +90,18 @@ void require_writable() {
 
 // The claim was released in this transaction, where an outer level still holds its locks.
 Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
-	if (own.stored && !take_up(ledger, probe(ledger, own.key, true), own))
-		return answer_in_flight(request);
+	if (own.stored) {
+		const Probe found = probe(ledger, own.key, true);
+		if (found.presence != Presence::Settled || !take_up(ledger, found, own))
+			return answer_in_flight(request); // raw SQL is at the row, or has deleted it
+	}
 	change_claim(own, State::Open, GetCurrentTimestamp(), {}, nullptr, false);
 	return answer_owned(own);
+}
+
+// As far as a timestamp goes.
+Micros later(Micros start, Micros span) {
+	return span < END_TIMESTAMP - 1 - start ? start + span : END_TIMESTAMP - 1;
 }
 
 // Under the request's locks, with nothing against it. In flight when someone is at the row that has to
