@@ -121,7 +121,8 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 	fresh.key = decision.continues ? row.key : request.key;
 	fresh.policy = policy != nullptr ? policy : request.policy;
 	fresh.claimed_at = GetCurrentTimestamp();
-	fresh.lease_end = fresh.claimed_at + (options.lease != 0 ? options.lease : fresh.policy->lease);
+	fresh.lease_end =
+		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
 	fresh.fence = random_fence();
 	fresh.attempt = decision.continues ? row.attempt + 1 : 1;
 	fresh.stored = decision.continues;
