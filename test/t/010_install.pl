@@ -76,7 +76,7 @@ is( ask($session, q{
 	     + (SELECT count(*) FROM pg_extension WHERE extname = 'pg_idem')}),
 	'0', 'leaves nothing');
 
-# Internals 14: the sessions still know the old tables.
+# The sessions still know the old tables.
 is(ask($session, 'CREATE EXTENSION pg_idem'), '', 'installs again, elsewhere, in the same session');
 is(ask($session, claim_in('public', 1)), 'ID001', 'the old definitions are gone');
 is(ask($session, "SELECT $define"), 'created', 'new ones can be made');

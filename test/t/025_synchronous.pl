@@ -1,5 +1,5 @@
 # Commits that wait for a standby: what others see meanwhile, and which claims wait whatever the
-# session has set (internals 4 and 11).
+# session has set.
 
 use strict;
 use warnings;
@@ -78,7 +78,7 @@ $standby->start;
 is(ask($again, 'SHOW synchronous_commit'), 'off', 'and returns');
 $standby->stop;
 
-# Internals 4: a commit that waits is not visible before the wait ends.
+# A commit that waits is not visible before the wait ends.
 my ($session, $pid) = commit_and_wait('on', 'SELECT claim(6); SELECT finish(6)');
 is(ask($observer, 'SELECT claim(6), look_up(6), count(*) FROM effect WHERE n = 6'),
 	'in_progress|in_progress|0',

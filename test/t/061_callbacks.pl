@@ -1,5 +1,5 @@
 # What runs at COMMIT beside the flush of claims: deferred triggers, another module's callbacks, and
-# claims that come too late (internals 6).
+# claims that come too late.
 
 use strict;
 use warnings;

@@ -1,5 +1,4 @@
-# Parallel query: key locks do not conflict within a lock group, so no worker may claim
-# (internals E).
+# Parallel query: key locks do not conflict within a lock group, so no worker may claim.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
 # Transactions that procedures end, chained ones, cursors that outlive theirs, and a session that
-# talks to itself (internals 7, 12 and 20).
+# talks to itself.
 
 use strict;
 use warnings;
