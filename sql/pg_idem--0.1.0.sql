@@ -122,8 +122,38 @@ CREATE FUNCTION idem.check_policy(operation text, version integer, identity text
 COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[]) IS
 	'raises ID002 for a recipe that cannot be read, or whose paths overlap';
 
+CREATE FUNCTION idem.has_rows(policy smallint) RETURNS boolean
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_rows';
+COMMENT ON FUNCTION idem.has_rows(smallint) IS
+	'whether a policy has rows now, whatever the snapshot of the transaction, or claims of this transaction';
+
+-- Claims of other transactions are in their memory only, until they commit. In slices: whoever queues for
+-- a lock makes all that come later queue behind it, and one forgotten transaction must not stop every
+-- claim for as long as it is forgotten.
+CREATE FUNCTION idem.wait_for_claims() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+BEGIN
+	LOOP
+		BEGIN
+			LOCK TABLE idem.key IN SHARE MODE;
+			RETURN;
+		EXCEPTION WHEN lock_not_available THEN
+			PERFORM pg_catalog.pg_sleep(0.5);
+		END;
+	END LOOP;
+END $$;
+COMMENT ON FUNCTION idem.wait_for_claims() IS
+	'waits until no transaction holds claims, and lets none begin until this transaction ends';
+
 CREATE FUNCTION idem.has_keys(policy smallint) RETURNS boolean
-	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_keys';
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF idem.has_rows(policy) THEN
+		RETURN true;
+	END IF;
+	PERFORM idem.wait_for_claims();
+	RETURN idem.has_rows(policy);
+END $$;
 COMMENT ON FUNCTION idem.has_keys(smallint) IS 'whether keys were written under a policy; waits for claims in flight';
 
 CREATE FUNCTION idem.guard_operation() RETURNS trigger
@@ -147,7 +177,7 @@ BEGIN
 		-- A transaction that claims under the versions it knows must end before there is a further one: its
 		-- claims and those under the new version could not see each other.
 		IF NEW.version > 1 THEN
-			LOCK TABLE idem.key IN SHARE MODE;
+			PERFORM idem.wait_for_claims();
 		END IF;
 		RETURN NEW;
 	END IF;
@@ -500,7 +530,7 @@ CREATE FUNCTION idem_lookup(tenant text, operation text, arguments jsonb, occurr
                             version integer DEFAULT NULL) RETURNS idem.claim
 	LANGUAGE C VOLATILE PARALLEL RESTRICTED COST 10 AS 'MODULE_PATHNAME', 'pg_idem_lookup';
 COMMENT ON FUNCTION idem_lookup(text, text, jsonb, text, integer) IS
-	'what a claim of this request would meet, without claiming it; NULL when nothing. Works read-only and on a standby';
+	'what a claim of this request would meet of what is written, without claiming it; NULL when nothing. Works read-only and on a standby';
 
 ------------------------------------------------------------------------------------------------
 -- Upkeep
@@ -555,7 +585,7 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 ------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON FUNCTION
-	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
+	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
 	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer),
 	idem_drop_operation(text, integer),
