@@ -11,6 +11,7 @@
 
 compgen -G "$project/test/t/*.pl" >/dev/null || die "there is no TAP test"
 need_module "${test_packages[@]}"
+need_pooler
 need_webhooks
 need_canonicalize
 make_scratch

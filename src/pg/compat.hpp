@@ -9,26 +9,39 @@ extern "C" {
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 }
 
 namespace pg_idem {
 
-// With `wait`, waits for who locks the row, such as SELECT FOR UPDATE. 16 tells which indexes need an entry, and
-// takes the answer as an enum (19d8e2308b).
+// With `wait`, waits for who locks the row, such as SELECT FOR UPDATE; without, such a row is left alone.
+// 16 tells which indexes need an entry, and takes the answer as an enum (19d8e2308b).
 inline TM_Result update_heap_tuple(Relation table, ItemPointer tid, HeapTuple tuple, bool wait,
                                    bool *needs_index_entries) {
 	TM_FailureData failure;
 	LockTupleMode mode;
+	*needs_index_entries = false;
+	if (!wait) { // heap_update cannot do without waiting, so the lock comes first
+		HeapTupleData locked;
+		locked.t_self = *tid;
+		Buffer buffer;
+		const TM_Result result =
+			heap_lock_tuple(table, &locked, GetCurrentCommandId(true), LockTupleNoKeyExclusive,
+		                    LockWaitSkip, false, &buffer, &failure);
+		ReleaseBuffer(buffer);
+		if (result != TM_Ok)
+			return result;
+	}
 #if PG_VERSION_NUM >= 160000
 	TU_UpdateIndexes update_indexes;
 	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true),
-	                                     InvalidSnapshot, wait, &failure, &mode, &update_indexes);
+	                                     InvalidSnapshot, true, &failure, &mode, &update_indexes);
 	*needs_index_entries = result == TM_Ok && update_indexes != TU_None;
 #else
 	const TM_Result result = heap_update(table, tid, tuple, GetCurrentCommandId(true),
-	                                     InvalidSnapshot, wait, &failure, &mode);
+	                                     InvalidSnapshot, true, &failure, &mode);
 	*needs_index_entries = result == TM_Ok && !HeapTupleIsHeapOnly(tuple);
 #endif
 	return result;

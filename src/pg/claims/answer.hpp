@@ -24,7 +24,7 @@ struct Answer {
 	std::string_view prefix; // of the key's own policy: a row's key is the one first issued
 	Digest128 key{};
 	bool owned = false;    // the caller holds the claim: attempt and fence are told
-	bool repeated = false; // owned by an earlier evaluation of this call, for another column
+	bool copied = false;   // owned by an earlier evaluation of this call, for another column
 	bool recorded = false; // owned and completed, by idem_record
 	int32 attempt = 1;
 	int64 fence = 0;

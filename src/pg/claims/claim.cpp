@@ -82,12 +82,26 @@ bool take_up(const Ledger &ledger, const Probe &found, const Claim &claim) {
 	return update_row(ledger, found.tid, row, false);
 }
 
+// Where nothing can be written, nothing can be owned.
+void require_writable() {
+	PreventCommandIfReadOnly("idem_claim()");
+	PreventCommandDuringRecovery("idem_claim()");
+}
+
 // The claim was released in this transaction, where an outer level still holds its locks.
 Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
-	if (own.stored && !take_up(ledger, probe(ledger, own.key, true), own))
-		return answer_in_flight(request);
+	if (own.stored) {
+		const Probe found = probe(ledger, own.key, true);
+		if (found.presence != Presence::Settled || !take_up(ledger, found, own))
+			return answer_in_flight(request); // raw SQL is at the row, or has deleted it
+	}
 	change_claim(own, State::Open, GetCurrentTimestamp(), {}, nullptr, false);
 	return answer_owned(own);
+}
+
+// As far as a timestamp goes.
+Micros later(Micros start, Micros span) {
+	return span < END_TIMESTAMP - 1 - start ? start + span : END_TIMESTAMP - 1;
 }
 
 // Under the request's locks, with nothing against it. In flight when someone is at the row that has to
@@ -107,7 +121,8 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 	fresh.key = decision.continues ? row.key : request.key;
 	fresh.policy = policy != nullptr ? policy : request.policy;
 	fresh.claimed_at = GetCurrentTimestamp();
-	fresh.lease_end = fresh.claimed_at + (options.lease != 0 ? options.lease : fresh.policy->lease);
+	fresh.lease_end =
+		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
 	fresh.fence = random_fence();
 	fresh.attempt = decision.continues ? row.attempt + 1 : 1;
 	fresh.stored = decision.continues;
@@ -133,15 +148,29 @@ void refuse_superseded(const Request &request) {
 			 "Leave version out to claim under the current one. Keys of this version go on answering.")));
 }
 
+void refuse_copy() {
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+	     errmsg("the claim of a key is evaluated more than once for one row"),
+	     errdetail("A composite result in a select list is expanded to one call for each column."),
+	     errhint("Call it in FROM: SELECT ... FROM idem_claim(...).")));
+}
+
 Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
 	if (Claim *mine = find_own_claim(request)) {
-		if (const Answer *first = repeated_answer(options.site, mine->key)) {
-			Answer repeated = *first;
-			repeated.repeated = true;
-			return repeated;
+		const bool copied = is_copy_of_call(options.site, mine->key);
+		if (copied && !options.copy_allowed)
+			refuse_copy();
+		if (copied && !mine->open()) {
+			Answer copy = answer_owned(*mine);
+			copy.copied = true;
+			return copy;
 		}
-		if (mine->state() == State::Released && is_request_of(*mine, request))
+		if (mine->state() == State::Released && is_request_of(*mine, request)) {
+			require_writable();
 			return own_again(ledger, *mine, request);
+		}
 		return answer_own(*mine, request);
 	}
 	Match found = match(ledger, request, false);
@@ -149,8 +178,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 		require_visible(found.probe);
 		return found.answer;
 	}
-	PreventCommandIfReadOnly("idem_claim()");
-	PreventCommandDuringRecovery("idem_claim()");
+	require_writable();
 	refuse_superseded(request);
 
 	const bool locked = try_lock_keys(request);
@@ -204,9 +232,9 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	const Answer answer = claim_or_wait(ledger, request, options);
 	close_ledger(ledger);
 	if (!answer.owned)
-		forget_repeat();
-	else if (!answer.repeated)
-		remember_answer(options.site, answer);
+		forget_call();
+	else if (!answer.copied)
+		remember_call(options.site, answer.key);
 	return answer;
 }
 

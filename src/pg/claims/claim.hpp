@@ -12,15 +12,16 @@ extern "C" {
 namespace pg_idem {
 
 struct ClaimOptions {
-	Micros wait = 0;          // how long to wait for an open transaction of someone else
-	Micros lease = 0;         // external effects; 0: the policy's
-	FmgrInfo *site = nullptr; // the call in the statement (repeat.hpp)
+	Micros wait = 0;           // how long to wait for an open transaction of someone else
+	Micros lease = 0;          // external effects; 0: the policy's
+	FmgrInfo *site = nullptr;  // the call in the statement (repeat.hpp)
+	bool copy_allowed = false; // a copy of the call gets the answer of a claim that is finished
 };
 
 // Claims the key of `call`, or says what stands against it. Never blocks in the lock manager, and
 // writes nothing unless it takes the place of an earlier row.
 //
-// Raises what require_request raises; ID005 when it would own the key under a version that a higher one
+// Raises what require_request raises; 0A000 for a copy of a call in one row (repeat.hpp); ID005 when it would own the key under a version that a higher one
 // has superseded; 25006 when it would own the key in a read-only transaction or during recovery; 40001
 // when a repeatable-read snapshot cannot see the row that decides; ID032 when the row of an expired key
 // would have to go while a foreign key references the ledger.

@@ -173,7 +173,12 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 Probe require_row(const Ledger &ledger, const KeyName &name, std::string_view tenant,
                   const Policy **policy) {
 	Probe found = probe(ledger, name.key, true);
-	// In flight under our lock: written early by a transaction that is open, so nobody else's to finish.
+	// Raw SQL is at the row, since it took no lock.
+	while (found.presence == Presence::InFlight && TransactionIdIsValid(found.changer)) {
+		wait_for_changer(ledger, found);
+		found = probe(ledger, name.key, true);
+	}
+	// In flight still: written early by a transaction that is open, so nobody else's to finish.
 	if (found.presence != Presence::Settled)
 		unknown_key();
 	*policy = find_policy_by_id(found.row.policy);
@@ -201,8 +206,9 @@ void require_update(const Ledger &ledger, const ItemPointerData &tid, const Row 
 		outside_writer();
 }
 
+// `claim` is this transaction's, when it has taken the row up; its memory has to agree with the row.
 std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish,
-                            const Name &ending) {
+                            const Name &ending, Claim *claim) {
 	const Policy *policy;
 	Probe found = require_row(ledger, name, finish.tenant, &policy);
 	Row &row = found.row;
@@ -232,6 +238,8 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 	if (finish.ending == Ending::Unknown)
 		row.lease_end = Min(row.lease_end, now);
 	require_update(ledger, found.tid, row);
+	if (claim != nullptr)
+		change_claim(*claim, ending.state, now, finish.effect_ref, kept.response, kept.omitted);
 	return ending.word;
 }
 
@@ -250,7 +258,7 @@ std::string_view finish(const Finish &request) {
 	const Name ending = name_of(request.ending);
 	PreventCommandIfParallelMode(ending.function);
 	begin_claiming();
-	forget_repeat();
+	forget_call();
 	const KeyName name = require_key(request.tenant, request.key);
 	Claim *claim = find_claim(name.key);
 	if (claim != nullptr &&
@@ -263,13 +271,10 @@ std::string_view finish(const Finish &request) {
 	PreventCommandDuringRecovery(ending.function);
 	const Ledger ledger = open_ledger();
 	lock_key(name.key);
-	const std::string_view done = finish_row(ledger, name, request, ending);
+	const std::string_view done = finish_row(ledger, name, request, ending, claim);
 	close_ledger(ledger);
 	if (done == "already")
 		unlock_key(name.key);
-	else if (claim != nullptr)
-		change_claim(*claim, ending.state, GetCurrentTimestamp(), request.effect_ref, nullptr,
-		             false);
 	return done;
 }
 

@@ -21,7 +21,6 @@ namespace pg_idem {
 namespace {
 
 bool committing = false;       // the claims were written: no more of them in this transaction
-bool first_in_line = false;    // a callback of ours was put in front in this transaction
 bool external_written = false; // an early flush wrote an external claim
 
 // How many key locks are too many, in this sub-transaction.
@@ -130,7 +129,8 @@ void write_some_claims(bool last_chance) {
 		Claim *previous = claim->previous;
 		const bool final =
 			is_finished(claim->state()) || (claim->policy->external && claim->open());
-		if (final && needs_row(*claim) && is_of_current_subxact(*claim)) {
+		const bool writable = final && needs_row(*claim) && is_of_current_subxact(*claim);
+		if (writable && !is_remembered(claim->key)) { // a copy of its call has to find it here
 			insert_row(ledger, row_of(*claim));
 			written = true;
 			external_written = external_written || claim->policy->external;
@@ -154,7 +154,6 @@ void end_of_transaction() {
 	forget_claims();
 	ledger_xact_ended();
 	committing = false;
-	first_in_line = false;
 	external_written = false;
 	flush_threshold = {};
 }
@@ -167,7 +166,7 @@ void on_transaction_event(XactEvent event, void *) {
 		if (committing)
 			break;
 		committing = true;
-		forget_repeat();
+		forget_call();
 		if (claim_count() > 0 || external_written)
 			write_all_claims();
 		break;
@@ -176,7 +175,7 @@ void on_transaction_event(XactEvent event, void *) {
 	case XACT_EVENT_ABORT:
 	case XACT_EVENT_PARALLEL_COMMIT:
 	case XACT_EVENT_PARALLEL_ABORT:
-		abandon_repeat();
+		abandon_call();
 		end_of_transaction();
 		break;
 	case XACT_EVENT_PARALLEL_PRE_COMMIT: break;
@@ -191,12 +190,15 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 		ledger_subxact_committed(subxact, parent);
 		break;
 	case SUBXACT_EVENT_ABORT_SUB:
+		forget_call();
 		claims_subxact_aborted(subxact);
 		ledger_subxact_aborted(subxact);
 		break;
 	case SUBXACT_EVENT_PRE_COMMIT_SUB:
 		// The last moment for these claims to be written early: they are the outer level's from now on,
-		// and a loop of blocks with EXCEPTION would collect locks without end.
+		// and a loop of blocks with EXCEPTION would collect locks without end. No copy of the last call
+		// can come any more, since those are evaluated on the level of the call.
+		forget_call();
 		if (claim_count() > 0)
 			write_some_claims(true);
 		break;
@@ -211,14 +213,12 @@ void begin_claiming() {
 		ereport(ERROR, (errcode(errcode_claim_in_commit),
 		                errmsg("cannot claim or finish a key while the transaction is committing"),
 		                errdetail("The claims of this transaction were recorded already.")));
-	if (!first_in_line) {
-		// Callbacks run last-registered first. The registration made at load stays where it is: should
-		// this be called from another module's callback, the list is being walked, and a single
-		// registration that moved to its front would be passed by.
-		UnregisterXactCallback(on_transaction_event, &first_in_line);
-		RegisterXactCallback(on_transaction_event, &first_in_line);
-		first_in_line = true;
-	}
+	// Callbacks run last-registered first, and another module can have registered its own meanwhile, as
+	// postgres_fdw does at the first foreign table of a session. The registration made at load stays
+	// where it is: should this be called from another module's callback, the list is being walked, and a
+	// single registration that moved to its front would be passed by.
+	UnregisterXactCallback(on_transaction_event, &committing);
+	RegisterXactCallback(on_transaction_event, &committing);
 	write_some_claims(false);
 }
 

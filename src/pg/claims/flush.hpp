@@ -8,9 +8,9 @@ extern "C" {
 namespace pg_idem {
 
 // To be called before a claim or a finish. Raises ID026 once this transaction's claims were written:
-// what came later would be lost. Puts our callback first in the line at the transaction's first claim,
-// so that no other module commits something remote before our row could be inserted, and writes
-// finished claims early when the transaction holds too many locks.
+// what came later would be lost. Puts our callback first in the line, so that no
+// other module commits something remote before our row could be inserted, and writes finished claims
+// early when the transaction holds too many locks.
 void begin_claiming();
 
 // At library load: hooks into the ends of transactions and sub-transactions.

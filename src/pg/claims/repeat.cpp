@@ -15,40 +15,45 @@ struct Remembered {
 	MemoryContext context; // in which the statement's expressions live
 	int location;
 	Snapshot snapshot;
-	Answer answer;
+	Digest128 key;
 };
 
 Remembered remembered;
 
+// Where the call stands in the text; -1 when that is not known, as in stored trees.
+int location_of(const FmgrInfo *site) {
+	return site->fn_expr == nullptr ? -1 : exprLocation(site->fn_expr);
+}
+
 } // namespace
 
-void remember_answer(FmgrInfo *site, const Answer &answer) {
-	forget_repeat();
-	if (site->fn_expr == nullptr || !ActiveSnapshotSet())
+void remember_call(FmgrInfo *site, const Digest128 &key) {
+	forget_call();
+	const int location = location_of(site);
+	if (location < 0 || !ActiveSnapshotSet())
 		return;
-	remembered = {site, site->fn_mcxt, exprLocation(site->fn_expr),
-	              RegisterSnapshotOnOwner(GetActiveSnapshot(), TopTransactionResourceOwner),
-	              answer};
+	remembered = {site, site->fn_mcxt, location,
+	              RegisterSnapshotOnOwner(GetActiveSnapshot(), TopTransactionResourceOwner), key};
 }
 
-const Answer *repeated_answer(FmgrInfo *site, const Digest128 &key) {
-	if (remembered.snapshot == nullptr)
-		return nullptr;
-	const bool same_statement = ActiveSnapshotSet() && remembered.snapshot == GetActiveSnapshot() &&
-	                            remembered.context == site->fn_mcxt && site->fn_expr != nullptr &&
-	                            remembered.location == exprLocation(site->fn_expr);
-	if (same_statement && site != remembered.site && remembered.answer.key == key)
-		return &remembered.answer;
-	return nullptr;
+bool is_copy_of_call(FmgrInfo *site, const Digest128 &key) {
+	return remembered.snapshot != nullptr && ActiveSnapshotSet() &&
+	       remembered.snapshot == GetActiveSnapshot() && remembered.context == site->fn_mcxt &&
+	       remembered.location == location_of(site) && remembered.site != site &&
+	       remembered.key == key;
 }
 
-void forget_repeat() {
+bool is_remembered(const Digest128 &key) {
+	return remembered.snapshot != nullptr && remembered.key == key;
+}
+
+void forget_call() {
 	if (remembered.snapshot != nullptr)
 		UnregisterSnapshotFromOwner(remembered.snapshot, TopTransactionResourceOwner);
 	remembered = {};
 }
 
-void abandon_repeat() {
+void abandon_call() {
 	remembered = {};
 }
 

@@ -3,7 +3,9 @@
 extern "C" {
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 }
 
@@ -18,20 +20,24 @@ void require_spi(int result, int expected) {
 
 } // namespace
 
-SweepMemory::SweepMemory(BlockNumber blocks)
-	: blocks_(blocks), range_count_((blocks + blocks_per_range - 1) / blocks_per_range) {
+SweepMemory::SweepMemory(Relation ledger, int64 lives)
+	: file_(ledger->rd_rel->relfilenode), lives_(lives), blocks_(RelationGetNumberOfBlocks(ledger)),
+	  range_count_((blocks_ + blocks_per_range - 1) / blocks_per_range) {
 	due_ = static_cast<Micros *>(
 		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Micros) * (range_count_ + 1)));
 	for (uint32 i = 0; i < range_count_; ++i)
 		due_[i] = DT_NOBEGIN;
 	require_spi(SPI_connect(), SPI_OK_CONNECT);
-	require_spi(SPI_execute("SELECT block_range, due FROM idem.sweep", false, 0), SPI_OK_SELECT);
+	require_spi(SPI_execute("SELECT block_range, due, file, lives FROM idem.sweep", false, 0),
+	            SPI_OK_SELECT);
 	for (uint64 i = 0; i < SPI_processed; ++i) {
 		bool null;
 		HeapTuple tuple = SPI_tuptable->vals[i];
 		TupleDesc descriptor = SPI_tuptable->tupdesc;
 		const uint32 range = DatumGetInt32(SPI_getbinval(tuple, descriptor, 1, &null));
-		if (range < range_count_)
+		const Oid file = DatumGetObjectId(SPI_getbinval(tuple, descriptor, 3, &null));
+		const int64 lives_then = DatumGetInt64(SPI_getbinval(tuple, descriptor, 4, &null));
+		if (range < range_count_ && file == file_ && lives_then == lives_)
 			due_[range] = DatumGetTimestampTz(SPI_getbinval(tuple, descriptor, 2, &null));
 	}
 	require_spi(SPI_finish(), SPI_OK_FINISH);
@@ -39,14 +45,17 @@ SweepMemory::SweepMemory(BlockNumber blocks)
 
 void SweepMemory::remember(uint32 range, Micros due) {
 	due_[range] = due;
-	Oid types[] = {INT4OID, TIMESTAMPTZOID};
+	Oid types[] = {INT4OID, TIMESTAMPTZOID, OIDOID, INT8OID};
 	Datum values[] = {Int32GetDatum(static_cast<int32>(range)),
-	                  TimestampTzGetDatum(Min(due, DT_NOEND))};
+	                  TimestampTzGetDatum(Min(due, DT_NOEND)), ObjectIdGetDatum(file_),
+	                  Int64GetDatum(lives_)};
 	require_spi(SPI_connect(), SPI_OK_CONNECT);
 	require_spi(
-		SPI_execute_with_args("INSERT INTO idem.sweep AS s (block_range, due) VALUES ($1, $2) "
-	                          "ON CONFLICT (block_range) DO UPDATE SET due = excluded.due",
-	                          2, types, values, nullptr, false, 0),
+		SPI_execute_with_args(
+			"INSERT INTO idem.sweep AS s (block_range, due, file, lives) VALUES ($1, $2, $3, $4) "
+			"ON CONFLICT (block_range) DO UPDATE SET due = excluded.due, file = excluded.file, "
+			"lives = excluded.lives",
+			4, types, values, nullptr, false, 0),
 		SPI_OK_INSERT);
 	require_spi(SPI_finish(), SPI_OK_FINISH);
 }

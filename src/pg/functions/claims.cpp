@@ -38,10 +38,8 @@ Datum pg_idem_record(PG_FUNCTION_ARGS) {
 	const Answer answer = claim(call_argument(fcinfo, 5, 6), options);
 	if (!answer.owned)
 		return answer_datum(answer, fcinfo);
-	if (!answer.repeated) {
-		require_local_effect(answer.key, "idem_record");
-		complete_fresh_claim(answer.key, effect_ref, response);
-	}
+	require_local_effect(answer.key, "idem_record");
+	complete_fresh_claim(answer.key, effect_ref, response);
 	return answer_datum(answer_recorded_claim(answer), fcinfo);
 }
 

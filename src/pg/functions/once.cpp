@@ -198,15 +198,16 @@ Datum pg_idem_once(PG_FUNCTION_ARGS) {
 	ClaimOptions options;
 	options.wait = wait_argument(fcinfo, 6);
 	options.site = fcinfo->flinfo;
+	options.copy_allowed = true; // its answer is of a finished claim, on which nobody acts twice
 	const Call call = call_argument(fcinfo, 4, 5);
 	const Answer answer = claim(call, options);
 	if (!answer.owned)
 		return answer_datum(answer, fcinfo);
-	if (!answer.repeated) {
+	if (!answer.copied) {
 		require_local_effect(answer.key, "idem_once");
 		run_and_record(call, answer.key, effect, PG_GET_COLLATION(), store_errors, ref_field);
 		// The effect may have claimed keys of its own since.
-		remember_answer(fcinfo->flinfo, answer);
+		remember_call(fcinfo->flinfo, answer.key);
 	}
 	return answer_datum(answer_finished_claim(answer.key), fcinfo);
 }

@@ -11,13 +11,14 @@ extern "C" {
 #include "pg/claims/pending.hpp"
 #include "pg/functions/arguments.hpp"
 #include "pg/policy/definition.hpp"
+#include "pg/storage/policy_use.hpp"
 
 using namespace pg_idem;
 
 extern "C" {
 
 PG_FUNCTION_INFO_V1(pg_idem_check_policy);
-PG_FUNCTION_INFO_V1(pg_idem_has_pending_claim);
+PG_FUNCTION_INFO_V1(pg_idem_has_rows);
 PG_FUNCTION_INFO_V1(pg_idem_policy_changed);
 
 Datum pg_idem_check_policy(PG_FUNCTION_ARGS) {
@@ -32,12 +33,12 @@ Datum pg_idem_check_policy(PG_FUNCTION_ARGS) {
 	PG_RETURN_VOID();
 }
 
-Datum pg_idem_has_pending_claim(PG_FUNCTION_ARGS) {
+Datum pg_idem_has_rows(PG_FUNCTION_ARGS) {
 	const int16 policy = PG_GETARG_INT16(0);
 	for (const Claim *claim = first_claim(); claim != nullptr; claim = claim->next)
 		if (claim->policy->id == policy)
 			PG_RETURN_BOOL(true);
-	PG_RETURN_BOOL(false);
+	PG_RETURN_BOOL(has_rows_of(policy));
 }
 
 Datum pg_idem_policy_changed(PG_FUNCTION_ARGS) {

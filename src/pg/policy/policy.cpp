@@ -26,6 +26,7 @@ struct Cache {
 	MemoryContext context;
 	uint64 operation_generation; // of the tables it was read from
 	uint64 change_generation;
+	bool provisional; // read with a snapshot that may be old
 	Policy *policies; // in order of operation and version
 	std::size_t count;
 };
@@ -182,11 +183,14 @@ void load() {
 	// Claims of this transaction may still point into the former one.
 	if (cache.context != nullptr)
 		MemoryContextSetParent(cache.context, TopTransactionContext);
-	cache = {context, operation_generation, change_generation, policies.items, policies.count};
+	cache = {context,        operation_generation, change_generation, IsInParallelMode(),
+	         policies.items, policies.count};
 }
 
 void refresh() {
-	if (cache.context == nullptr ||
+	// In parallel mode only the active snapshot can be used, which may be older than a definition.
+	const bool outdated = cache.provisional && !IsInParallelMode();
+	if (cache.context == nullptr || outdated ||
 	    cache.operation_generation != table_generation(Table::Operation) ||
 	    cache.change_generation != table_generation(Table::RetentionChange))
 		load();

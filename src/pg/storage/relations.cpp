@@ -14,17 +14,19 @@ constexpr int table_count = 4;
 constexpr const char *table_names[table_count] = {"key", "operation", "retention_change", "sweep"};
 
 struct Known {
-	Oid oid;
+	Oid oid; // kept when no longer valid: later messages of the same table must still be counted
+	bool valid;
 	uint64 generation;
 };
 
-Known known[table_count] = {{InvalidOid, 1}, {InvalidOid, 1}, {InvalidOid, 1}, {InvalidOid, 1}};
+Known known[table_count] = {
+	{InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}};
 
 // A message for a relation that is none of ours (an index, another table) costs four comparisons.
 void forget(Datum, Oid relid) {
 	for (Known &table : known) {
 		if (relid == InvalidOid || relid == table.oid) {
-			table.oid = InvalidOid;
+			table.valid = false;
 			++table.generation;
 		}
 	}
@@ -34,10 +36,12 @@ void forget(Datum, Oid relid) {
 
 Oid find_table(Table table) {
 	Known &entry = known[static_cast<int>(table)];
-	if (!OidIsValid(entry.oid)) {
+	if (!entry.valid) {
 		const Oid schema = get_namespace_oid("idem", true);
-		if (OidIsValid(schema))
-			entry.oid = get_relname_relid(table_names[static_cast<int>(table)], schema);
+		entry.oid = OidIsValid(schema)
+		                ? get_relname_relid(table_names[static_cast<int>(table)], schema)
+		                : InvalidOid;
+		entry.valid = OidIsValid(entry.oid);
 	}
 	return entry.oid;
 }

@@ -1,0 +1,109 @@
+\set ECHO none
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set setup :abs_srcdir '/sql/include/setup.psql'
+\i :setup
+
+-- What the extension is made of, as the catalogs have it.
+
+CREATE FUNCTION pg_temp.members(class regclass) RETURNS SETOF oid LANGUAGE sql AS $$
+	SELECT objid FROM pg_depend
+		WHERE refclassid = 'pg_extension'::regclass
+			AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_idem')
+		  AND deptype = 'e' AND classid = class
+$$;
+CREATE TEMP VIEW member_function AS
+	SELECT p.oid::regprocedure::text AS name, p.*, l.lanname
+	FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+		WHERE p.oid IN (SELECT pg_temp.members('pg_proc'));
+
+-- Who may call what
+SELECT set_eq($$SELECT name FROM member_function WHERE has_function_privilege('public', oid, 'EXECUTE')$$,
+	ARRAY[
+	'idem_canonical(jsonb)', 'idem_digest(jsonb)', 'idem_key(text,text,jsonb,text,integer)',
+		'idem_intent(text,text,jsonb,text,integer)',
+	'idem_check(text,text,jsonb,text,integer)'],
+		'PUBLIC may call what neither reads nor changes the ledger');
+SELECT is_empty($$SELECT c.relname FROM pg_class c, unnest('{SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER}'::text[]) p
+	WHERE c.oid IN (SELECT pg_temp.members('pg_class')) AND has_table_privilege('public', c.oid, p)$$, 'PUBLIC has no right on any table or view');
+SELECT ok(NOT has_schema_privilege('public', 'idem', 'USAGE')
+	AND NOT has_schema_privilege('public', 'idem', 'CREATE'), 'nor on the schema');
+
+-- C081: nothing that runs SQL follows the caller's search_path, and a pinned one ends with pg_temp.
+SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
+	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
+SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
+	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer)',
+		'idem_drop_operation(text,integer)', 'idem_expire(integer)'],
+	'C081: these run as their owner, and no other');
+SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$,
+	'C081: with their search_path pinned');
+
+-- What the planner may do with them
+SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel::text || CASE WHEN proisstrict THEN ' strict' ELSE '' END
+		FROM member_function WHERE pronamespace <> 'idem'::regnamespace$$, ARRAY[
+	'idem_canonical i s strict', 'idem_digest i s strict', 'idem_key s r', 'idem_intent s r',
+		'idem_check s r', 'idem_lookup v r',
+	'idem_define v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_record v u',
+		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
+	'idem_release v u', 'idem_unknown v u', 'idem_resolve v u', 'idem_expire v u strict',
+		'idem_grant v u'],
+	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
+SELECT is_empty($$SELECT name FROM member_function WHERE proretset$$, 'no function returns a set');
+SELECT is_empty($$SELECT name FROM member_function WHERE pronamespace <> 'idem'::regnamespace AND proname !~ '^idem_'$$,
+	'every public name starts with idem_');
+SELECT set_eq($$SELECT relname::text FROM pg_class WHERE oid IN (SELECT pg_temp.members('pg_class')) AND relnamespace <> 'idem'::regnamespace$$,
+	'{idem_keys, idem_operations}'::text[],
+		'views too, and there is nothing else outside of the schema idem');
+SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type WHERE type IN ('json'::regtype, 'text[]'::regtype) AND proname <> 'idem_define'
+	AND pronamespace <> 'idem'::regnamespace$$, 'C057: documents are jsonb, never json');
+SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type
+	WHERE type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)$$, 'C026: no argument is a client''s time');
+
+-- The answer of a claim
+SELECT is((SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod),
+	', ' ORDER BY attnum) FROM pg_attribute
+		WHERE attrelid = (SELECT typrelid FROM pg_type WHERE oid = 'idem.claim'::regtype)
+			AND attnum > 0 AND NOT attisdropped),
+	'outcome text, action text, key text, attempt integer, fence bigint, effect_ref text, response jsonb, response_omitted boolean, retryable boolean, '
+	'retry_after interval, differing_fields text[], claimed_at timestamp with time zone, completed_at timestamp with time zone, message text',
+	'the columns of a claim''s answer');
+
+-- Comments, for \dx+, \df+ and every tool that shows them
+SELECT is_empty($$SELECT name FROM member_function WHERE obj_description(oid, 'pg_proc') IS NULL$$,
+	'every function has a comment');
+SELECT is_empty($$SELECT oid::regclass FROM pg_class WHERE oid IN (SELECT pg_temp.members('pg_class')) AND relkind <> 'c'
+	AND obj_description(oid, 'pg_class') IS NULL$$, 'every table and view');
+SELECT is_empty($$SELECT oid::regtype FROM pg_type WHERE oid IN (SELECT pg_temp.members('pg_type')) AND typrelid <> 0
+	AND (SELECT relkind FROM pg_class WHERE oid = typrelid) = 'c' AND obj_description(oid, 'pg_type') IS NULL$$, 'every type');
+SELECT is_empty($$SELECT attname FROM pg_attribute WHERE attrelid = 'idem.key'::regclass AND attnum > 0 AND NOT attisdropped
+	AND col_description(attrelid, attnum) IS NULL
+	AND attname NOT IN ('tenant', 'response')$$, 'every column of the ledger whose name does not say it');
+SELECT ok(obj_description('idem'::regnamespace, 'pg_namespace') IS NOT NULL, 'the schema');
+SELECT ok(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_idem'),
+	'pg_extension') IS NOT NULL, 'and the extension');
+
+-- Tables
+SELECT set_eq($$SELECT relname::text FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'r'$$,
+	'{key, operation, retention_change, sweep}'::text[], 'the tables');
+SELECT is_empty($$SELECT relname FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relpersistence <> 'p' AND relname !~ '^sweep'$$,
+	'C118: none is unlogged, but the one that may be lost at any time');
+SELECT set_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'pg_idem'$$,
+	'{idem.operation, idem.retention_change, idem.key}'::text[], 'C113: what pg_dump takes along');
+SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT ''$$,
+	'C113: whole');
+SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,
+	'C113: no sequence has to follow');
+SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ') FROM pg_index
+	WHERE indrelid = 'idem.key'::regclass),
+	'CREATE UNIQUE INDEX key_pkey ON idem.key USING btree (key)',
+		'C109: a key is unique by itself, in one index');
+SELECT is((SELECT relkind::text || relreplident::text FROM pg_class
+	WHERE oid = 'idem.key'::regclass), 'rd',
+	'C109: the ledger is one table, identified by its primary key');
+SELECT ok(NOT (SELECT extrelocatable FROM pg_extension WHERE extname = 'pg_idem'),
+	'the extension cannot be moved to another schema');
+SELECT is((SELECT array_agg(DISTINCT proowner::regrole::text) FROM member_function),
+	ARRAY[(SELECT extowner::regrole::text FROM pg_extension WHERE extname = 'pg_idem')],
+	'all is the extension''s owner''s');
+
+SELECT * FROM finish();
