@@ -21,7 +21,8 @@ SELECT set_eq($$SELECT name FROM member_function WHERE has_function_privilege('p
 	ARRAY[
 	'idem_canonical(jsonb)', 'idem_digest(jsonb)', 'idem_key(text,text,jsonb,text,integer)',
 		'idem_intent(text,text,jsonb,text,integer)',
-	'idem_check(text,text,jsonb,text,integer)'],
+	'idem_check(text,text,jsonb,text,integer)', 'idem_explain_key(text,text,jsonb,text,integer)', 'idem_canonical(jsonb,text)',
+	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)'],
 		'PUBLIC may call what neither reads nor changes the ledger');
 SELECT is_empty($$SELECT c.relname FROM pg_class c, unnest('{SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER}'::text[]) p
 	WHERE c.oid IN (SELECT pg_temp.members('pg_class')) AND has_table_privilege('public', c.oid, p)$$, 'PUBLIC has no right on any table or view');
@@ -33,7 +34,8 @@ SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
 	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer)',
-		'idem_drop_operation(text,integer)', 'idem_expire(integer)'],
+		'idem_drop_operation(text,integer)', 'idem_expire(integer)',
+	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)'],
 	'C081: these run as their owner, and no other');
 SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$,
 	'C081: with their search_path pinned');
@@ -41,14 +43,14 @@ SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coale
 -- What the planner may do with them
 SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel::text || CASE WHEN proisstrict THEN ' strict' ELSE '' END
 		FROM member_function WHERE pronamespace <> 'idem'::regnamespace$$, ARRAY[
-	'idem_canonical i s strict', 'idem_digest i s strict', 'idem_key s r', 'idem_intent s r',
+	'idem_canonical i s strict', 'idem_mint v r', 'idem_classify i s', 'idem_lint_schema s s strict', 'idem_strip_schema s s strict', 'idem_explain_key s r', 'idem_digest i s strict', 'idem_key s r', 'idem_intent s r',
 		'idem_check s r', 'idem_lookup v r',
 	'idem_define v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
 	'idem_release v u', 'idem_unknown v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
-SELECT is_empty($$SELECT name FROM member_function WHERE proretset$$, 'no function returns a set');
+SELECT is_empty($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$, 'no function that changes anything returns a set');
 SELECT is_empty($$SELECT name FROM member_function WHERE pronamespace <> 'idem'::regnamespace AND proname !~ '^idem_'$$,
 	'every public name starts with idem_');
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE oid IN (SELECT pg_temp.members('pg_class')) AND relnamespace <> 'idem'::regnamespace$$,
@@ -84,13 +86,13 @@ SELECT ok(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_idem
 
 -- Tables
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'r'$$,
-	'{key, operation, retention_change, sweep}'::text[], 'the tables');
+	'{key, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
 SELECT is_empty($$SELECT relname FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relpersistence <> 'p' AND relname !~ '^sweep'$$,
 	'C118: none is unlogged, but the one that may be lost at any time');
 SELECT set_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'pg_idem'$$,
-	'{idem.operation, idem.retention_change, idem.key}'::text[], 'C113: what pg_dump takes along');
-SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT ''$$,
-	'C113: whole');
+	'{idem.operation, idem.retention_change, idem.key, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
+SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT unnest(ARRAY['', 'WHERE NOT built_in'])$$,
+	'C113: whole, but for the patterns that come with the extension');
 SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,
 	'C113: no sequence has to follow');
 SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ') FROM pg_index

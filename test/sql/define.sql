@@ -65,7 +65,7 @@ INSERT INTO refusal (name, arguments) VALUES
 	('no key field', '''define.r'', key_fields => ''{}'''),
 	('a list of key fields', '''define.r'', key_fields => ''["id"]'''),
 	('a normaliser that is no string', '''define.r'', key_fields => ''{"id":1}'''),
-	('an unknown normaliser', '''define.r'', key_fields => ''{"id":"nfc"}'''),
+	('an unknown normaliser', '''define.r'', key_fields => ''{"id":"soundex"}'''),
 	('minor_units of nothing', '''define.r'', key_fields => ''{"id":"minor_units()"}'''),
 	('minor_units of 19 digits', '''define.r'', key_fields => ''{"id":"minor_units(19)"}'''),
 	('an empty path', '''define.r'', key_fields => ''{"":"exact"}'''),
