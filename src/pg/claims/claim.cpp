@@ -119,18 +119,15 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 	return answer_owned(claim);
 }
 
-void refuse_superseded(const Request &request) {
-	if (!request.superseded)
+void refuse_retired(const Request &request) {
+	if (!request.policy->retired)
 		return;
 	const Recipe &recipe = request.policy->recipe;
-	ereport(
-		ERROR,
-		(errcode(errcode_superseded_version),
-	     errmsg("version %d of operation \"%.*s\" is superseded", recipe.version,
-	            static_cast<int>(recipe.operation.size()), recipe.operation.data()),
-	     errdetail("A new claim under it could not be found by claims under the higher version."),
-	     errhint(
-			 "Leave version out to claim under the current one. Keys of this version go on answering.")));
+	ereport(ERROR,
+	        (errcode(errcode_retired_version),
+	         errmsg("version %d of operation \"%.*s\" is retired", recipe.version,
+	                static_cast<int>(recipe.operation.size()), recipe.operation.data()),
+	         errhint("Leave version out to claim under the current one.")));
 }
 
 void refuse_copy() {
@@ -162,7 +159,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 	}
 	PreventCommandIfReadOnly("idem_claim()");
 	PreventCommandDuringRecovery("idem_claim()");
-	refuse_superseded(request);
+	refuse_retired(request);
 
 	const bool locked = try_lock_keys(request);
 	found = match(ledger, request, locked);

@@ -5,6 +5,8 @@ extern "C" {
 #include "utils/memutils.h"
 }
 
+#include <algorithm>
+
 namespace pg_idem {
 
 namespace {
@@ -72,6 +74,14 @@ Claim *find_claim(const Digest128 &key) {
 	for (Link *link = bucket_of(key); link != nullptr; link = link->next_in_bucket)
 		if (link->claim.key == key)
 			return &link->claim;
+	return nullptr;
+}
+
+Claim *find_claim_by_lower_key(const Digest128 &key) {
+	for (Claim *claim = list.first; claim != nullptr; claim = claim->next)
+		if (claim->locks.size() > 1 &&
+		    std::find(claim->locks.begin() + 1, claim->locks.end(), key) != claim->locks.end())
+			return claim;
 	return nullptr;
 }
 

@@ -64,6 +64,8 @@ struct NewClaim {
 
 // The entry of a key, released ones included; NULL when this transaction has not claimed it.
 Claim *find_claim(const Digest128 &key);
+// The entry of a higher version that has this key under a lower one.
+Claim *find_claim_by_lower_key(const Digest128 &key);
 Claim *first_claim();
 Claim *last_claim();
 std::size_t claim_count();

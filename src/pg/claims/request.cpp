@@ -130,7 +130,7 @@ std::span<const OlderKey> older_keys(const Request &request, std::span<const Pol
 	std::size_t count = 0;
 	for (const Policy &version : versions) {
 		Digest128 key;
-		if (version.fault.what != nullptr ||
+		if (version.fault.what != nullptr || version.retired ||
 		    check_occurrence(version, request.call.occurrence).message != nullptr ||
 		    key_under(version, request.call, key).problem != Problem::None || key == request.key)
 			continue;
@@ -209,12 +209,18 @@ text *intent_text(const Call &call) {
 	return sink.finish();
 }
 
-bool fingerprint_under(const Policy &policy, const Call &call, Fingerprint &fingerprint) {
-	if (policy.fault.what != nullptr)
+bool is_same_under(const Policy &policy, const Call &call, const Digest128 &key,
+                   const Fingerprint &fingerprint) {
+	Digest128 derived;
+	if (policy.fault.what != nullptr ||
+	    check_occurrence(policy, call.occurrence).message != nullptr ||
+	    key_under(policy, call, derived).problem != Problem::None || derived != key)
 		return false;
-	const JsonbDocument document(call.arguments);
-	fingerprint = fingerprint_of(policy.recipe, document);
-	return true;
+	return same(fingerprint, fingerprint_of(policy.recipe, JsonbDocument(call.arguments)));
+}
+
+bool same(const Fingerprint &a, const Fingerprint &b) {
+	return a.present == b.present && (!a.present || a.digest == b.digest);
 }
 
 void raise_refusal(const Refusal &refusal) {
