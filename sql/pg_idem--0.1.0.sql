@@ -82,10 +82,12 @@ COMMENT ON COLUMN idem.key.note IS 'what the person who resolved the key wrote';
 -- Unlogged: it can be lost at any time, and so no publication carries it to another server's ledger.
 CREATE UNLOGGED TABLE idem.sweep (
 	block_range integer     NOT NULL PRIMARY KEY,
-	due         timestamptz NOT NULL
+	due         timestamptz NOT NULL,
+	file        oid         NOT NULL
 );
 COMMENT ON TABLE idem.sweep IS
 	'expiry''s memory: no row in this range of 128 blocks of idem.key can be past its life before due. Safe to empty at any time';
+COMMENT ON COLUMN idem.sweep.file IS 'relfilenode of idem.key when the range was read: VACUUM FULL and CLUSTER move rows to a new file';
 
 SELECT pg_catalog.pg_extension_config_dump('idem.operation', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.retention_change', '');

@@ -26,11 +26,18 @@ pool_mode = transaction
 default_pool_size = 2
 ignore_startup_parameters = extra_float_digits
 INI
-append_to_file("$folder/users.txt", qq("postgres" ""\n));
+my $user = getpwuid $<;
+append_to_file("$folder/users.txt", qq("$user" ""\n));
 # Not in every user's path on Debian.
 local $ENV{PATH} = "$ENV{PATH}:/usr/sbin";
 my ($output, $errors) = ('', '');
 my $pooler = IPC::Run::start([ 'pgbouncer', "$folder/pgbouncer.ini" ], '>', \$output, '2>', \$errors);
+END
+{
+	my $status = $?;
+	$pooler->kill_kill if $pooler;
+	$? = $status;
+}
 my $pooled = "host=$socket port=$port dbname=postgres";
 my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
 until ($node->psql('postgres', 'SELECT', connstr => $pooled, stdout => \my $out, stderr => \my $err) == 0)
@@ -76,6 +83,5 @@ isnt($left[0], $left[1], 'C090: both server connections are looked at');
 like($_, qr/^\d+\|0\|0\|0\|(application_name)?$/, 'C090: no lock, table, statement or setting is left') for @left;
 
 $_->quit for $agent, @others;
-$pooler->kill_kill;
 $node->stop;
 done_testing();

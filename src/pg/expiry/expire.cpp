@@ -165,7 +165,7 @@ Expired expire_keys(int32 max_rows, Micros deadline) {
 	const Ledger ledger = open_ledger();
 	refuse_if_referenced(ledger.table);
 	if (try_lock_expiry()) {
-		SweepMemory memory(RelationGetNumberOfBlocks(ledger.table));
+		SweepMemory memory(ledger.table);
 		Sweep sweep(ledger, max_rows);
 		for (uint32 range = 0; range < memory.range_count() && !result.more; ++range) {
 			const Micros now = GetCurrentTimestamp();

@@ -3,7 +3,9 @@
 extern "C" {
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 }
 
@@ -18,20 +20,23 @@ void require_spi(int result, int expected) {
 
 } // namespace
 
-SweepMemory::SweepMemory(BlockNumber blocks)
-	: blocks_(blocks), range_count_((blocks + blocks_per_range - 1) / blocks_per_range) {
+SweepMemory::SweepMemory(Relation ledger)
+	: file_(ledger->rd_rel->relfilenode), blocks_(RelationGetNumberOfBlocks(ledger)),
+	  range_count_((blocks_ + blocks_per_range - 1) / blocks_per_range) {
 	due_ = static_cast<Micros *>(
 		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Micros) * (range_count_ + 1)));
 	for (uint32 i = 0; i < range_count_; ++i)
 		due_[i] = DT_NOBEGIN;
 	require_spi(SPI_connect(), SPI_OK_CONNECT);
-	require_spi(SPI_execute("SELECT block_range, due FROM idem.sweep", false, 0), SPI_OK_SELECT);
+	require_spi(SPI_execute("SELECT block_range, due, file FROM idem.sweep", false, 0),
+	            SPI_OK_SELECT);
 	for (uint64 i = 0; i < SPI_processed; ++i) {
 		bool null;
 		HeapTuple tuple = SPI_tuptable->vals[i];
 		TupleDesc descriptor = SPI_tuptable->tupdesc;
 		const uint32 range = DatumGetInt32(SPI_getbinval(tuple, descriptor, 1, &null));
-		if (range < range_count_)
+		const Oid file = DatumGetObjectId(SPI_getbinval(tuple, descriptor, 3, &null));
+		if (range < range_count_ && file == file_)
 			due_[range] = DatumGetTimestampTz(SPI_getbinval(tuple, descriptor, 2, &null));
 	}
 	require_spi(SPI_finish(), SPI_OK_FINISH);
@@ -39,14 +44,15 @@ SweepMemory::SweepMemory(BlockNumber blocks)
 
 void SweepMemory::remember(uint32 range, Micros due) {
 	due_[range] = due;
-	Oid types[] = {INT4OID, TIMESTAMPTZOID};
+	Oid types[] = {INT4OID, TIMESTAMPTZOID, OIDOID};
 	Datum values[] = {Int32GetDatum(static_cast<int32>(range)),
-	                  TimestampTzGetDatum(Min(due, DT_NOEND))};
+	                  TimestampTzGetDatum(Min(due, DT_NOEND)), ObjectIdGetDatum(file_)};
 	require_spi(SPI_connect(), SPI_OK_CONNECT);
 	require_spi(
-		SPI_execute_with_args("INSERT INTO idem.sweep AS s (block_range, due) VALUES ($1, $2) "
-	                          "ON CONFLICT (block_range) DO UPDATE SET due = excluded.due",
-	                          2, types, values, nullptr, false, 0),
+		SPI_execute_with_args(
+			"INSERT INTO idem.sweep AS s (block_range, due, file) VALUES ($1, $2, $3) "
+			"ON CONFLICT (block_range) DO UPDATE SET due = excluded.due, file = excluded.file",
+			3, types, values, nullptr, false, 0),
 		SPI_OK_INSERT);
 	require_spi(SPI_finish(), SPI_OK_FINISH);
 }

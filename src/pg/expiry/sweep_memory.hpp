@@ -4,6 +4,7 @@
 extern "C" {
 #include "postgres.h"
 #include "storage/block.h"
+#include "utils/relcache.h"
 }
 
 #include "core/outcome.hpp"
@@ -12,8 +13,8 @@ namespace pg_idem {
 
 class SweepMemory {
 public:
-	// Reads the table, for a ledger of this many blocks.
-	explicit SweepMemory(BlockNumber blocks);
+	// Reads the table, for the ledger as it is now.
+	explicit SweepMemory(Relation ledger);
 
 	uint32 range_count() const { return range_count_; }
 	BlockNumber first_block(uint32 range) const { return range * blocks_per_range; }
@@ -21,8 +22,8 @@ public:
 		return Min(first_block(range) + blocks_per_range, blocks_);
 	}
 
-	// When the first row of the range can be past its life; a range never read is due at once. So is the
-	// last one each time it has grown, which nobody can tell from its number.
+	// When the first row of the range can be past its life; a range of which nothing is known is due at
+	// once.
 	Micros due(uint32 range) const { return due_[range]; }
 
 	void remember(uint32 range, Micros due);
@@ -30,6 +31,7 @@ public:
 private:
 	static constexpr BlockNumber blocks_per_range = 128;
 
+	Oid file_;
 	BlockNumber blocks_;
 	uint32 range_count_;
 	Micros *due_;
