@@ -123,11 +123,10 @@ void refuse_retired(const Request &request) {
 	if (!request.policy->retired)
 		return;
 	const Recipe &recipe = request.policy->recipe;
-	ereport(ERROR,
-	        (errcode(errcode_retired_version),
-	         errmsg("version %d of operation \"%.*s\" is retired", recipe.version,
-	                static_cast<int>(recipe.operation.size()), recipe.operation.data()),
-	         errhint("Leave version out to claim under the current one.")));
+	ereport(ERROR, (errcode(errcode_retired_version),
+	                errmsg("version %d of operation \"%.*s\" is retired", recipe.version,
+	                       static_cast<int>(recipe.operation.size()), recipe.operation.data()),
+	                errhint("Leave version out to claim under the current one.")));
 }
 
 void refuse_copy() {

@@ -219,7 +219,8 @@ FoundPolicy find_policy(std::string_view operation, int32 version) {
 	const auto is_ours = [&](std::size_t at) {
 		return cache.policies[at].recipe.operation == operation;
 	};
-	while (version == 0 && low > 1 && is_ours(low - 1) && cache.policies[low - 1].retired && is_ours(low - 2))
+	while (version == 0 && low > 1 && is_ours(low - 1) && cache.policies[low - 1].retired &&
+	       is_ours(low - 2))
 		--low;
 	if (low == 0 || !is_ours(low - 1) ||
 	    (version != 0 && cache.policies[low - 1].recipe.version != version))

@@ -39,10 +39,11 @@ Relation open_aliases(LOCKMODE mode) {
 	    columns->natts != attr_count || TupleDescAttr(columns, 0)->atttypid != UUIDOID ||
 	    TupleDescAttr(columns, 1)->atttypid != UUIDOID ||
 	    !OidIsValid(RelationGetPrimaryKeyIndex(table)))
-		ereport(ERROR,
-		        (errcode(errcode_unusable_ledger), errmsg("table \"idem.alias\" cannot be used"),
-		         errdetail("It is not what the extension created."),
-		         errhint("It is written directly, so nothing may be added to it. Undo the change.")));
+		ereport(
+			ERROR,
+			(errcode(errcode_unusable_ledger), errmsg("table \"idem.alias\" cannot be used"),
+		     errdetail("It is not what the extension created."),
+		     errhint("It is written directly, so nothing may be added to it. Undo the change.")));
 	return table;
 }
 
@@ -119,8 +120,9 @@ void delete_aliases(std::span<const Digest128> keys) {
 	Oid types[] = {UUIDARRAYOID};
 	Datum values[] = {PointerGetDatum(array)};
 	if (SPI_connect() != SPI_OK_CONNECT ||
-	    SPI_execute_with_args("DELETE FROM idem.alias a WHERE a.key OPERATOR(pg_catalog.=) ANY ($1)",
-	                          1, types, values, nullptr, false, 0) != SPI_OK_DELETE ||
+	    SPI_execute_with_args(
+			"DELETE FROM idem.alias a WHERE a.key OPERATOR(pg_catalog.=) ANY ($1)", 1, types,
+			values, nullptr, false, 0) != SPI_OK_DELETE ||
 	    SPI_finish() != SPI_OK_FINISH)
 		elog(ERROR, "could not delete the aliases of expired keys");
 }

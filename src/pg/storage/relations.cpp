@@ -11,7 +11,8 @@ namespace pg_idem {
 namespace {
 
 constexpr int table_count = 5;
-constexpr const char *table_names[table_count] = {"key", "alias", "operation", "retention_change", "sweep"};
+constexpr const char *table_names[table_count] = {"key", "alias", "operation", "retention_change",
+                                                  "sweep"};
 
 struct Known {
 	Oid oid; // kept when no longer valid: later messages of the same table must still be counted
@@ -19,7 +20,11 @@ struct Known {
 	uint64 generation;
 };
 
-Known known[table_count] = {{InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}};
+Known known[table_count] = {{InvalidOid, false, 1},
+                            {InvalidOid, false, 1},
+                            {InvalidOid, false, 1},
+                            {InvalidOid, false, 1},
+                            {InvalidOid, false, 1}};
 
 // A message for a relation that is none of ours (an index, another table) costs four comparisons.
 void forget(Datum, Oid relid) {

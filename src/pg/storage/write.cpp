@@ -55,8 +55,7 @@ void insert_into_all_indexes(Relation table, HeapTuple tuple) {
 	ResultRelInfo *info = makeNode(ResultRelInfo);
 	InitResultRelInfo(info, table, 0, nullptr, 0);
 	ExecOpenIndices(info, false);
-	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
 	ExecStoreHeapTuple(tuple, slot, false);
 	slot->tts_tid = tuple->t_self;
 	slot->tts_tableOid = RelationGetRelid(table);
