@@ -580,8 +580,8 @@ BEGIN
 		RAISE EXCEPTION 'grants for one operation or tenant are not supported yet' USING ERRCODE = '0A000',
 			HINT = 'A grant without them covers every operation and tenant.';
 	END IF;
-	EXECUTE pg_catalog.format('GRANT USAGE ON SCHEMA idem TO %s', role);
-	EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION
+	EXECUTE 'GRANT USAGE ON SCHEMA idem TO ' || role::text;
+	EXECUTE 'GRANT EXECUTE ON FUNCTION
 		@extschema@.idem_claim(text, text, jsonb, text, integer, interval, interval),
 		@extschema@.idem_record(text, text, jsonb, text, jsonb, text, integer, interval),
 		@extschema@.idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
@@ -591,7 +591,7 @@ BEGIN
 		@extschema@.idem_unknown(text, text, bigint),
 		@extschema@.idem_lookup(text, text),
 		@extschema@.idem_lookup(text, text, jsonb, text, integer)
-		TO %s', role);
+		TO ' || role::text;
 END $$;
 COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 	'lets a role claim, complete, fail, release and look up; never define, drop, expire, resolve or list';

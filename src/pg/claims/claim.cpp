@@ -82,12 +82,26 @@ bool take_up(const Ledger &ledger, const Probe &found, const Claim &claim) {
 	return update_row(ledger, found.tid, row, false);
 }
 
+// Where nothing can be written, nothing can be owned.
+void require_writable() {
+	PreventCommandIfReadOnly("idem_claim()");
+	PreventCommandDuringRecovery("idem_claim()");
+}
+
 // The claim was released in this transaction, where an outer level still holds its locks.
 Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
-	if (own.stored && !take_up(ledger, probe(ledger, own.key, true), own))
-		return answer_in_flight(request);
+	if (own.stored) {
+		const Probe found = probe(ledger, own.key, true);
+		if (found.presence != Presence::Settled || !take_up(ledger, found, own))
+			return answer_in_flight(request); // raw SQL is at the row, or has deleted it
+	}
 	change_claim(own, State::Open, GetCurrentTimestamp(), {}, nullptr, false);
 	return answer_owned(own);
+}
+
+// As far as a timestamp goes.
+Micros later(Micros start, Micros span) {
+	return span < END_TIMESTAMP - 1 - start ? start + span : END_TIMESTAMP - 1;
 }
 
 // Under the request's locks, with nothing against it. In flight when someone is at the row that has to
@@ -107,7 +121,8 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 	fresh.key = decision.continues ? row.key : request.key;
 	fresh.policy = policy != nullptr ? policy : request.policy;
 	fresh.claimed_at = GetCurrentTimestamp();
-	fresh.lease_end = fresh.claimed_at + (options.lease != 0 ? options.lease : fresh.policy->lease);
+	fresh.lease_end =
+		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
 	fresh.fence = random_fence();
 	fresh.attempt = decision.continues ? row.attempt + 1 : 1;
 	fresh.stored = decision.continues;
@@ -147,8 +162,10 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 			copy.copied = true;
 			return copy;
 		}
-		if (mine->state() == State::Released && is_request_of(*mine, request))
+		if (mine->state() == State::Released && is_request_of(*mine, request)) {
+			require_writable();
 			return own_again(ledger, *mine, request);
+		}
 		return answer_own(*mine, request);
 	}
 	Match found = match(ledger, request, false);
@@ -156,8 +173,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 		require_visible(found.probe);
 		return found.answer;
 	}
-	PreventCommandIfReadOnly("idem_claim()");
-	PreventCommandDuringRecovery("idem_claim()");
+	require_writable();
 	refuse_retired(request);
 
 	const bool locked = try_lock_keys(request);

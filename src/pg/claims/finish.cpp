@@ -201,8 +201,9 @@ void require_update(const Ledger &ledger, const ItemPointerData &tid, const Row 
 		outside_writer();
 }
 
+// `claim` is this transaction's, when it has taken the row up; its memory has to agree with the row.
 std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish,
-                            const Name &ending) {
+                            const Name &ending, Claim *claim) {
 	const Policy *policy;
 	Probe found = require_row(ledger, name, finish.tenant, &policy);
 	Row &row = found.row;
@@ -232,6 +233,8 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 	if (finish.ending == Ending::Unknown)
 		row.lease_end = Min(row.lease_end, now);
 	require_update(ledger, found.tid, row);
+	if (claim != nullptr)
+		change_claim(*claim, ending.state, now, finish.effect_ref, kept.response, kept.omitted);
 	return ending.word;
 }
 
@@ -263,13 +266,10 @@ std::string_view finish(const Finish &request) {
 	PreventCommandDuringRecovery(ending.function);
 	const Ledger ledger = open_ledger();
 	lock_key(name.key);
-	const std::string_view done = finish_row(ledger, name, request, ending);
+	const std::string_view done = finish_row(ledger, name, request, ending, claim);
 	close_ledger(ledger);
 	if (done == "already")
 		unlock_key(name.key);
-	else if (claim != nullptr)
-		change_claim(*claim, ending.state, GetCurrentTimestamp(), request.effect_ref, nullptr,
-		             false);
 	return done;
 }
 

@@ -75,6 +75,21 @@ bool decides(const Match &match) {
 	return !owns(match.answer.decision) || match.answer.decision.continues;
 }
 
+// Among rows of a higher version that carry the request's key. There can be several, which differ in a
+// field that the higher version has added: the one that is the request comes before those that conflict.
+Match match_alias(const Ledger &ledger, const Request &request, bool exact, const Match &none) {
+	const AliasSearch search = find_aliases(request.key);
+	Match best = none;
+	for (const Digest128 &key : search.keys) {
+		const Match match = match_key(ledger, request, key, exact);
+		if (decides(match) && (!decides(best) || best.answer.decision.outcome == Outcome::Conflict))
+			best = match;
+	}
+	if (search.in_flight && !decides(best))
+		best.answer = answer_in_flight(request);
+	return best;
+}
+
 } // namespace
 
 Match match(const Ledger &ledger, const Request &request, bool exact) {
@@ -87,17 +102,7 @@ Match match(const Ledger &ledger, const Request &request, bool exact) {
 		if (decides(match))
 			return match;
 	}
-	if (request.superseded) {
-		const AliasSearch search = find_aliases(request.key);
-		for (const Digest128 &key : search.keys) {
-			const Match match = match_key(ledger, request, key, exact);
-			if (decides(match))
-				return match;
-		}
-		if (search.in_flight)
-			return {own.probe, answer_in_flight(request)};
-	}
-	return own;
+	return request.superseded ? match_alias(ledger, request, exact, own) : own;
 }
 
 Claim *find_own_claim(const Request &request) {

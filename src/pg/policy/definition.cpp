@@ -172,9 +172,10 @@ DefinitionFault compile_recipe(std::string_view operation, int32 version, std::s
 }
 
 void raise_definition_fault(std::string_view operation, const DefinitionFault &fault) {
-	char *what = fault.field.empty() ? pstrdup(fault.what)
-	                                 : psprintf(fault.what, static_cast<int>(fault.field.size()),
-	                                            fault.field.data());
+	char *what =
+		fault.field.data() == nullptr
+			? pstrdup(fault.what)
+			: psprintf(fault.what, static_cast<int>(fault.field.size()), fault.field.data());
 	ereport(ERROR, (errcode(errcode_invalid_definition),
 	                errmsg("invalid definition of operation \"%.*s\": %s",
 	                       static_cast<int>(operation.size()), operation.data(), what),

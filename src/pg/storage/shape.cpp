@@ -4,10 +4,12 @@ extern "C" {
 #include "access/relation.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "rewrite/prs2lock.h"
 #include "utils/rel.h"
 #include "utils/reltrigger.h"
 }
@@ -111,9 +113,10 @@ void require_shape(Relation table) {
 		refuse("Its access method is not heap.");
 	if (form->relpersistence != RELPERSISTENCE_PERMANENT)
 		refuse("It is not a permanent table: a crash would empty it.");
-	if (form->relhassubclass)
+	// The flags stay set after what they tell of is gone, so they are hints only.
+	if (form->relhassubclass && find_inheritance_children(RelationGetRelid(table), NoLock) != NIL)
 		refuse("Another table inherits from it.");
-	if (form->relhasrules)
+	if (form->relhasrules && table->rd_rules != nullptr && table->rd_rules->numLocks > 0)
 		refuse("It has a rule.");
 	if (form->relrowsecurity)
 		refuse("It has row security.");
