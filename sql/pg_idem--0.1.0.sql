@@ -122,22 +122,50 @@ CREATE FUNCTION idem.has_keys(policy smallint) RETURNS boolean
 	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_keys';
 COMMENT ON FUNCTION idem.has_keys(smallint) IS 'whether keys were written under a policy; waits for claims in flight';
 
--- Whether an intent of `lower` can be two intents of `higher`, or the reverse cannot be told any more.
+-- Whether two intents of `lower` can be one of `higher`, or which one it is cannot be told.
 CREATE FUNCTION idem.drops_key_field(lower idem.operation, higher idem.operation) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-	SELECT CASE lower.identity
-	       WHEN 'fields' THEN higher.identity = 'occurrence'
-	         OR higher.identity = 'fields' AND EXISTS (SELECT jsonb_object_keys(lower.key_fields)
-	                                                   EXCEPT SELECT jsonb_object_keys(higher.key_fields))
-	       ELSE higher.identity <> lower.identity END
+	SELECT CASE
+		WHEN (lower.identity, higher.identity) = ('fields', 'fields') THEN
+			EXISTS (SELECT jsonb_object_keys(lower.key_fields) EXCEPT SELECT jsonb_object_keys(higher.key_fields))
+		WHEN (lower.identity, higher.identity) = ('fields', 'arguments') THEN
+			EXISTS (SELECT FROM jsonb_object_keys(lower.key_fields) field, unnest(higher.unchecked_fields) unchecked
+			        WHERE field = unchecked OR starts_with(field, unchecked || '.') OR starts_with(unchecked, field || '.'))
+		WHEN (lower.identity, higher.identity) = ('arguments', 'arguments') THEN
+			EXISTS (SELECT FROM unnest(higher.unchecked_fields) unchecked
+			        WHERE NOT EXISTS (SELECT FROM unnest(lower.unchecked_fields) before
+			                          WHERE unchecked = before OR starts_with(unchecked, before || '.')))
+		ELSE lower.identity <> higher.identity
+		END
 $$;
 COMMENT ON FUNCTION idem.drops_key_field(idem.operation, idem.operation) IS
 	'whether the key of a version leaves out what the key of a lower one has';
 
+CREATE FUNCTION idem.check_link(lower idem.operation, higher idem.operation) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF NOT lower.retired AND idem.drops_key_field(lower, higher) THEN
+		RAISE EXCEPTION 'version % of operation "%" drops a key field of version %',
+			higher.version, higher.operation, lower.version USING ERRCODE = 'ID002',
+			DETAIL = 'Two intents of the lower version would be one under the higher version.',
+			HINT = 'Say unlinked => true when an intent under the higher version is another one than under lower versions.';
+	END IF;
+END $$;
+COMMENT ON FUNCTION idem.check_link(idem.operation, idem.operation) IS
+	'raises ID002 when a version drops a key field of a lower one that it is linked to';
+
+-- A version marked unlinked ends the way downwards: it is linked to higher versions only.
+CREATE FUNCTION idem.are_linked(lower idem.operation, higher idem.operation) RETURNS boolean
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT lower.operation = higher.operation AND lower.version < higher.version AND NOT higher.unlinked
+		AND NOT EXISTS (SELECT FROM idem.operation o WHERE o.operation = lower.operation AND o.unlinked
+		                AND o.version > lower.version AND o.version < higher.version)
+$$;
+COMMENT ON FUNCTION idem.are_linked(idem.operation, idem.operation) IS
+	'whether two versions of one operation share intents';
+
 CREATE FUNCTION idem.guard_operation() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-	lower idem.operation;
 BEGIN
 	IF TG_OP = 'TRUNCATE' THEN
 		IF EXISTS (SELECT FROM idem.operation o WHERE idem.has_keys(o.id)) THEN
@@ -158,18 +186,6 @@ BEGIN
 		-- claims and those under the new version could not see each other.
 		IF NEW.version > 1 THEN
 			LOCK TABLE idem.key IN SHARE MODE;
-			FOR lower IN SELECT o.* FROM idem.operation o
-				WHERE o.operation = NEW.operation AND o.version < NEW.version AND NOT o.retired AND NOT NEW.unlinked
-				ORDER BY o.version DESC
-			LOOP
-				IF idem.drops_key_field(lower, NEW) THEN
-					RAISE EXCEPTION 'version % of operation "%" drops a key field of version %',
-						NEW.version, NEW.operation, lower.version USING ERRCODE = 'ID002',
-						DETAIL = 'Two intents of the lower version would be one under the new version.',
-						HINT = 'Say unlinked => true when an intent under the new version is another one than under lower versions.';
-				END IF;
-				EXIT WHEN lower.unlinked;
-			END LOOP;
 		END IF;
 		RETURN NEW;
 	END IF;
@@ -184,7 +200,25 @@ BEGIN
 				      HINT = pg_catalog.format('Define the new recipe as a new version: idem_define(%L, version => %s, ...).',
 				                               OLD.operation, OLD.version + 1);
 		END IF;
+		-- Their rows carry keys under this recipe.
+		IF EXISTS (SELECT FROM idem.operation h WHERE idem.are_linked(OLD, h) AND idem.has_keys(h.id)) THEN
+			RAISE EXCEPTION 'the recipe of operation "%" version % is frozen, because a higher version has keys', OLD.operation, OLD.version
+				USING ERRCODE = 'ID003',
+				      DETAIL = 'Keys of a higher version are found by the keys that they have under this recipe.',
+				      HINT = 'Define the new recipe as a new version.';
+		END IF;
 		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields);
+		PERFORM idem.check_link(l, NEW) FROM idem.operation l WHERE idem.are_linked(l, NEW);
+		PERFORM idem.check_link(NEW, h) FROM idem.operation h WHERE idem.are_linked(NEW, h);
+	END IF;
+	IF NEW.retired AND NOT OLD.retired THEN
+		IF idem.has_keys(OLD.id) THEN
+			RAISE EXCEPTION 'operation "%" version % has keys', OLD.operation, OLD.version USING ERRCODE = 'ID004',
+				HINT = 'Keys go when their retention has passed; until then repeats of their intents are recognised by this policy.';
+		END IF;
+	ELSIF OLD.retired AND NOT NEW.retired THEN
+		RAISE EXCEPTION 'version % of operation "%" stays retired', OLD.version, OLD.operation USING ERRCODE = 'ID003',
+			DETAIL = 'Keys that higher versions have written meanwhile cannot be found by it.';
 	END IF;
 	IF (NEW.retention, NEW.failure_retention) IS DISTINCT FROM (OLD.retention, OLD.failure_retention) THEN
 		INSERT INTO idem.retention_change (policy, changed_at, retention, failure_retention)
@@ -364,6 +398,14 @@ BEGIN
 	PERFORM idem.check_policy(new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields);
 
 	IF old.id IS NULL THEN
+		IF EXISTS (SELECT FROM idem.operation o WHERE o.operation = new.operation AND o.version > new.version) THEN
+			RAISE EXCEPTION 'version % of operation "%" is below the highest one', new.version, operation
+				USING ERRCODE = 'ID002',
+				      DETAIL = 'Keys of the higher version could not be found from it.',
+				      HINT = 'A new version is higher than all that there are.';
+		END IF;
+		-- Not by the trigger: a restore inserts versions in any order.
+		PERFORM idem.check_link(l, new) FROM idem.operation l WHERE idem.are_linked(l, new);
 		SELECT coalesce(max(o.id), 0) + 1 INTO next_id FROM idem.operation o;
 		PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
 		INSERT INTO idem.operation (id, operation, version, identity, key_fields, unchecked_fields, key_prefix, effect,
@@ -424,10 +466,6 @@ BEGIN
 	               AND o.version > idem_retire_version.version AND NOT o.retired) THEN
 		RAISE EXCEPTION 'version % of operation "%" is the current one', version, operation USING ERRCODE = 'ID002',
 			HINT = 'Define a higher version first.';
-	END IF;
-	IF idem.has_keys(found_id) THEN
-		RAISE EXCEPTION 'operation "%" version % has keys', operation, version USING ERRCODE = 'ID004',
-			HINT = 'Keys go when their retention has passed; until then repeats of their intents are recognised by this policy.';
 	END IF;
 	UPDATE idem.operation o SET retired = true WHERE o.id = found_id;
 END $$;
@@ -602,7 +640,9 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 
 REVOKE ALL ON FUNCTION
 	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
-	idem.guard_operation(), idem.drops_key_field(idem.operation, idem.operation), idem.policy_changed(), idem.sweep_again(), idem.warn_about_fields(text, jsonb, text[]),
+	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
+	idem.are_linked(idem.operation, idem.operation),
+	idem.guard_operation(), idem.policy_changed(), idem.sweep_again(), idem.warn_about_fields(text, jsonb, text[]),
 	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean),
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),

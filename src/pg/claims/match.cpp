@@ -75,17 +75,26 @@ bool decides(const Match &match) {
 	return !owns(match.answer.decision) || match.answer.decision.continues;
 }
 
+// What is the stronger answer to one request. One in flight can turn out to be the request.
+int strength(const Match &match) {
+	if (!decides(match))
+		return 0;
+	if (match.answer.decision.outcome == Outcome::Conflict)
+		return 1;
+	return match.answer.in_flight ? 2 : 3;
+}
+
 // Among rows of a higher version that carry the request's key. There can be several, which differ in a
 // field that the higher version has added: the one that is the request comes before those that conflict.
 Match match_alias(const Ledger &ledger, const Request &request, bool exact, const Match &none) {
 	const AliasSearch search = find_aliases(request.key);
 	Match best = none;
-	for (const Digest128 &key : search.keys) {
-		const Match match = match_key(ledger, request, key, exact);
-		if (decides(match) && (!decides(best) || best.answer.decision.outcome == Outcome::Conflict))
+	for (std::size_t i = 0; i < search.keys.size() && strength(best) < 3; ++i) {
+		const Match match = match_key(ledger, request, search.keys[i], exact);
+		if (strength(match) > strength(best))
 			best = match;
 	}
-	if (search.in_flight && !decides(best))
+	if (search.in_flight && strength(best) < 2)
 		best.answer = answer_in_flight(request);
 	return best;
 }
@@ -107,10 +116,23 @@ Match match(const Ledger &ledger, const Request &request, bool exact) {
 
 Claim *find_own_claim(const Request &request) {
 	Claim *own = find_claim(request.key);
-	for (std::size_t i = 0; own == nullptr && i < request.older.size(); ++i)
-		own = find_claim(request.older[i].key);
-	if (own == nullptr && request.superseded)
-		own = find_claim_by_lower_key(request.key);
+	for (const OlderKey &older : request.older) {
+		if (own != nullptr && own->state() != State::Released)
+			break;
+		Claim *claim = find_claim(older.key);
+		if (claim != nullptr && (own == nullptr || claim->state() != State::Released))
+			own = claim;
+	}
+	if (own != nullptr || !request.superseded)
+		return own;
+	// As in match_alias.
+	for (Claim *claim = next_claim_with_lower_key(request.key, nullptr); claim != nullptr;
+	     claim = next_claim_with_lower_key(request.key, claim)) {
+		if (is_request_of(*claim, request))
+			return claim;
+		if (own == nullptr && claim->state() != State::Released)
+			own = claim;
+	}
 	return own;
 }
 

@@ -77,8 +77,9 @@ Claim *find_claim(const Digest128 &key) {
 	return nullptr;
 }
 
-Claim *find_claim_by_lower_key(const Digest128 &key) {
-	for (Claim *claim = list.first; claim != nullptr; claim = claim->next)
+Claim *next_claim_with_lower_key(const Digest128 &key, const Claim *former) {
+	for (Claim *claim = former != nullptr ? former->next : list.first; claim != nullptr;
+	     claim = claim->next)
 		if (claim->locks.size() > 1 &&
 		    std::find(claim->locks.begin() + 1, claim->locks.end(), key) != claim->locks.end())
 			return claim;
@@ -108,7 +109,7 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.key = fresh.key;
 	claim.policy = fresh.policy;
 	claim.tenant = copy_text(request.call.tenant);
-	claim.fingerprint = request.fingerprint;
+	claim.fingerprint = fresh.fingerprint;
 	claim.claimed_at = fresh.claimed_at;
 	claim.lease_end = fresh.lease_end;
 	claim.fence = fresh.fence;

@@ -52,9 +52,10 @@ struct Claim {
 };
 
 struct NewClaim {
-	const Request *request; // whose keys are locked
-	Digest128 key;          // the row's: an older version's when that one's row is taken up
-	const Policy *policy;   // likewise
+	const Request *request;  // whose keys are locked
+	Digest128 key;           // the row's: an older version's when that one's row is taken up
+	const Policy *policy;    // likewise
+	Fingerprint fingerprint; // under `policy`
 	Micros claimed_at;
 	Micros lease_end;
 	int64 fence;
@@ -64,8 +65,8 @@ struct NewClaim {
 
 // The entry of a key, released ones included; NULL when this transaction has not claimed it.
 Claim *find_claim(const Digest128 &key);
-// The entry of a higher version that has this key under a lower one.
-Claim *find_claim_by_lower_key(const Digest128 &key);
+// The next entry after `former` (NULL: the first) whose key under a lower version is this one.
+Claim *next_claim_with_lower_key(const Digest128 &key, const Claim *former);
 Claim *first_claim();
 Claim *last_claim();
 std::size_t claim_count();

@@ -6,13 +6,17 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "rewrite/prs2lock.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/uuid.h"
 }
@@ -29,22 +33,68 @@ namespace {
 
 constexpr AttrNumber attr_alias = 1, attr_key = 2, attr_count = 2;
 
+[[noreturn]] void refuse(const char *why) {
+	ereport(ERROR,
+	        (errcode(errcode_unusable_ledger), errmsg("table \"idem.alias\" cannot be used"),
+	         errdetail("%s", why),
+	         errhint("It is written directly, so nothing may be added to it. Undo the change.")));
+	pg_unreachable();
+}
+
+bool is_uuid(TupleDesc columns, AttrNumber attribute, const char *name) {
+	const FormData_pg_attribute *column = TupleDescAttr(columns, attribute - 1);
+	return !column->attisdropped && column->atttypid == UUIDOID && !column->atthasdef &&
+	       column->attgenerated == '\0' && strcmp(NameStr(column->attname), name) == 0;
+}
+
 // As for the ledger itself (shape.hpp): direct writes pass by what anybody adds to the table.
+void require_alias_shape(Relation table) {
+	static uint64 checked_generation = 0;
+	const uint64 generation = table_generation(Table::Alias);
+	if (checked_generation == generation)
+		return;
+	const FormData_pg_class *form = table->rd_rel;
+	if (form->relkind != RELKIND_RELATION || form->relispartition ||
+	    form->relam != HEAP_TABLE_AM_OID || form->relpersistence != RELPERSISTENCE_PERMANENT)
+		refuse("It is not a plain, permanent table.");
+	// The flag stays set after the last rule is gone.
+	if (form->relhasrules && table->rd_rules != nullptr && table->rd_rules->numLocks > 0)
+		refuse("It has a rule.");
+	if (form->relrowsecurity)
+		refuse("It has row security.");
+	if (table->trigdesc != nullptr)
+		refuse("It has a trigger or a foreign key.");
+	TupleDesc columns = RelationGetDescr(table);
+	bool ours = columns->natts >= attr_count && is_uuid(columns, attr_alias, "alias") &&
+	            is_uuid(columns, attr_key, "key");
+	for (int i = attr_count; i < columns->natts; ++i)
+		ours = ours && TupleDescAttr(columns, i)->attisdropped;
+	if (!ours)
+		refuse("It has other columns than the extension created.");
+	if (columns->constr != nullptr && columns->constr->num_check > 0)
+		refuse("It has a check constraint.");
+	checked_generation = generation;
+}
+
 Relation open_aliases(LOCKMODE mode) {
 	Relation table = table_open(require_table(Table::Alias), mode);
-	const FormData_pg_class *form = table->rd_rel;
-	TupleDesc columns = RelationGetDescr(table);
-	if (form->relkind != RELKIND_RELATION || form->relpersistence != RELPERSISTENCE_PERMANENT ||
-	    form->relhasrules || form->relrowsecurity || table->trigdesc != nullptr ||
-	    columns->natts != attr_count || TupleDescAttr(columns, 0)->atttypid != UUIDOID ||
-	    TupleDescAttr(columns, 1)->atttypid != UUIDOID ||
-	    !OidIsValid(RelationGetPrimaryKeyIndex(table)))
-		ereport(
-			ERROR,
-			(errcode(errcode_unusable_ledger), errmsg("table \"idem.alias\" cannot be used"),
-		     errdetail("It is not what the extension created."),
-		     errhint("It is written directly, so nothing may be added to it. Undo the change.")));
+	require_alias_shape(table);
 	return table;
+}
+
+// Of the table's own index, which REINDEX CONCURRENTLY puts another in place of.
+Oid alias_index(Relation table) {
+	const Oid oid = RelationGetPrimaryKeyIndex(table);
+	if (!OidIsValid(oid))
+		refuse("It has no primary key that is checked at once.");
+	Relation index = index_open(oid, AccessShareLock);
+	const Form_pg_index form = index->rd_index;
+	const bool ours = form->indnkeyatts == attr_count && form->indkey.values[0] == attr_alias &&
+	                  form->indkey.values[1] == attr_key;
+	index_close(index, NoLock);
+	if (!ours)
+		refuse("Its primary key is not (alias, key).");
+	return oid;
 }
 
 Digest128 uuid_at(HeapTuple tuple, AttrNumber attribute, TupleDesc descriptor) {
@@ -55,7 +105,50 @@ Digest128 uuid_at(HeapTuple tuple, AttrNumber attribute, TupleDesc descriptor) {
 	return digest;
 }
 
+// Whether the pair is there, or another transaction is at it.
+bool has_alias(Relation table, Oid index, const Digest128 &alias, const Digest128 &key) {
+	SnapshotData dirty;
+	InitDirtySnapshot(dirty);
+	ScanKeyData scan_keys[attr_count];
+	ScanKeyInit(&scan_keys[0], attr_alias, BTEqualStrategyNumber, F_UUID_EQ,
+	            PointerGetDatum(alias.data()));
+	ScanKeyInit(&scan_keys[1], attr_key, BTEqualStrategyNumber, F_UUID_EQ,
+	            PointerGetDatum(key.data()));
+	SysScanDesc scan = systable_beginscan(table, index, true, &dirty, attr_count, scan_keys);
+	const bool there = HeapTupleIsValid(systable_getnext(scan)) &&
+	                   !TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax);
+	systable_endscan(scan);
+	return there;
+}
+
+void insert_alias(Relation table, const Digest128 &alias, const Digest128 &key) {
+	TupleDesc columns = RelationGetDescr(table);
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * columns->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * columns->natts));
+	std::fill(nulls, nulls + columns->natts, true); // those that somebody has added and dropped
+	values[attr_alias - 1] = PointerGetDatum(alias.data());
+	values[attr_key - 1] = PointerGetDatum(key.data());
+	nulls[attr_alias - 1] = nulls[attr_key - 1] = false;
+	HeapTuple tuple = heap_form_tuple(columns, values, nulls);
+	heap_insert(table, tuple, GetCurrentCommandId(true), 0, nullptr);
+	insert_into_all_indexes(table, tuple);
+	heap_freetuple(tuple);
+	pfree(values);
+	pfree(nulls);
+}
+
 } // namespace
+
+void reserve_aliases() {
+	// Kept until the end of the sub-transaction, whatever portal the call runs in.
+	ResourceOwner former = CurrentResourceOwner;
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	LockRelationOid(require_table(Table::Alias), RowExclusiveLock);
+	CurrentResourceOwner = former;
+	Relation table = open_aliases(NoLock);
+	(void)alias_index(table);
+	table_close(table, NoLock);
+}
 
 AliasSearch find_aliases(const Digest128 &alias) {
 	Relation table = open_aliases(AccessShareLock);
@@ -64,8 +157,7 @@ AliasSearch find_aliases(const Digest128 &alias) {
 	ScanKeyData scan_key;
 	ScanKeyInit(&scan_key, attr_alias, BTEqualStrategyNumber, F_UUID_EQ,
 	            PointerGetDatum(alias.data()));
-	SysScanDesc scan =
-		systable_beginscan(table, RelationGetPrimaryKeyIndex(table), true, &dirty, 1, &scan_key);
+	SysScanDesc scan = systable_beginscan(table, alias_index(table), true, &dirty, 1, &scan_key);
 	Digest128 *keys = nullptr;
 	std::size_t count = 0, capacity = 0;
 	bool in_flight = false;
@@ -90,17 +182,10 @@ AliasSearch find_aliases(const Digest128 &alias) {
 
 void insert_aliases(const Digest128 &key, std::span<const Digest128> aliases) {
 	Relation table = open_aliases(RowExclusiveLock);
-	for (const Digest128 &alias : aliases) {
-		const AliasSearch there = find_aliases(alias);
-		if (std::find(there.keys.begin(), there.keys.end(), key) != there.keys.end())
-			continue;
-		Datum values[attr_count] = {PointerGetDatum(alias.data()), PointerGetDatum(key.data())};
-		bool nulls[attr_count] = {};
-		HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-		heap_insert(table, tuple, GetCurrentCommandId(true), 0, nullptr);
-		insert_into_all_indexes(table, tuple);
-		heap_freetuple(tuple);
-	}
+	const Oid index = alias_index(table);
+	for (const Digest128 &alias : aliases)
+		if (!has_alias(table, index, alias, key))
+			insert_alias(table, alias, key);
 	table_close(table, NoLock);
 }
 

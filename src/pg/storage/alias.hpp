@@ -19,10 +19,14 @@ struct AliasSearch {
 	bool in_flight;                  // another transaction is writing or deleting one
 };
 
+// Locks the table for writing until the transaction ends, and raises ID031 unless it is what the
+// extension created: COMMIT, which no timeout ends, must neither wait for DDL nor meet a surprise.
+void reserve_aliases();
+
 // In the current memory context.
 AliasSearch find_aliases(const Digest128 &alias);
 
-// Those that are there already, left by an expired row of the same key, stay.
+// Those that are there already, left by an expired row of the same key, stay. Under the key's lock.
 void insert_aliases(const Digest128 &key, std::span<const Digest128> aliases);
 
 // Deletes the aliases of keys whose rows were deleted. Costs nothing while there are none at all.

@@ -26,7 +26,7 @@ Known known[table_count] = {{InvalidOid, false, 1},
                             {InvalidOid, false, 1},
                             {InvalidOid, false, 1}};
 
-// A message for a relation that is none of ours (an index, another table) costs four comparisons.
+// A message for a relation that is none of ours (an index, another table) costs five comparisons.
 void forget(Datum, Oid relid) {
 	for (Known &table : known) {
 		if (relid == InvalidOid || relid == table.oid) {
