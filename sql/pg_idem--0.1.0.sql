@@ -97,10 +97,12 @@ COMMENT ON COLUMN idem.alias.key IS 'idem.key.key of the row';
 CREATE UNLOGGED TABLE idem.sweep (
 	block_range integer     NOT NULL PRIMARY KEY,
 	due         timestamptz NOT NULL,
-	file        oid         NOT NULL
+	file        oid         NOT NULL,
+	lives       bigint      NOT NULL
 );
 COMMENT ON TABLE idem.sweep IS
 	'expiry''s memory: no row in this range of 128 blocks of idem.key can be past its life before due. Safe to empty at any time';
+COMMENT ON COLUMN idem.sweep.lives IS 'digest of all retentions when the range was read: another one can make rows due earlier';
 COMMENT ON COLUMN idem.sweep.file IS 'relfilenode of idem.key when the range was read: VACUUM FULL and CLUSTER move rows to a new file';
 
 SELECT pg_catalog.pg_extension_config_dump('idem.operation', '');
@@ -232,14 +234,6 @@ CREATE FUNCTION idem.policy_changed() RETURNS trigger
 	LANGUAGE C AS 'MODULE_PATHNAME', 'pg_idem_policy_changed';
 COMMENT ON FUNCTION idem.policy_changed() IS 'trigger: makes every session forget its cached policies';
 
-CREATE FUNCTION idem.sweep_again() RETURNS trigger
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-	UPDATE idem.sweep SET due = pg_catalog.clock_timestamp() WHERE due > pg_catalog.clock_timestamp();
-	RETURN NULL;
-END $$;
-COMMENT ON FUNCTION idem.sweep_again() IS 'trigger: a changed retention can make rows due earlier than expiry remembers';
-
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON idem.operation
 	FOR EACH ROW EXECUTE FUNCTION idem.guard_operation();
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON idem.operation
@@ -253,8 +247,6 @@ CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON idem.retention_change
 	FOR EACH ROW EXECUTE FUNCTION idem.policy_changed();
 CREATE TRIGGER changed_truncate AFTER TRUNCATE ON idem.retention_change
 	FOR EACH STATEMENT EXECUTE FUNCTION idem.policy_changed();
-CREATE TRIGGER sweep_again AFTER INSERT OR UPDATE OF retention, failure_retention ON idem.operation
-	FOR EACH STATEMENT EXECUTE FUNCTION idem.sweep_again();
 -- Logical apply and pg_restore --disable-triggers must not leave sessions with stale policies.
 ALTER TABLE idem.operation ENABLE ALWAYS TRIGGER changed, ENABLE ALWAYS TRIGGER changed_truncate;
 ALTER TABLE idem.retention_change ENABLE ALWAYS TRIGGER changed, ENABLE ALWAYS TRIGGER changed_truncate;
@@ -438,6 +430,13 @@ DECLARE
 	dropped integer;
 BEGIN
 	LOCK TABLE idem.operation IN SHARE ROW EXCLUSIVE MODE;
+	IF version IS NOT NULL AND EXISTS (SELECT FROM idem.operation o WHERE o.operation = idem_drop_operation.operation AND o.unlinked
+		AND o.version = idem_drop_operation.version
+		AND EXISTS (SELECT FROM idem.operation l WHERE l.operation = o.operation AND l.version < o.version)
+		AND EXISTS (SELECT FROM idem.operation h WHERE h.operation = o.operation AND h.version > o.version)) THEN
+		RAISE EXCEPTION 'version % of operation "%" keeps higher versions apart from lower ones', version, operation
+			USING ERRCODE = 'ID002', HINT = 'Drop the lower versions first, or retire this one.';
+	END IF;
 	DELETE FROM idem.operation o
 		WHERE o.operation = idem_drop_operation.operation AND (idem_drop_operation.version IS NULL OR o.version = idem_drop_operation.version);
 	GET DIAGNOSTICS dropped = ROW_COUNT;
@@ -642,7 +641,7 @@ REVOKE ALL ON FUNCTION
 	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
 	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
 	idem.are_linked(idem.operation, idem.operation),
-	idem.guard_operation(), idem.policy_changed(), idem.sweep_again(), idem.warn_about_fields(text, jsonb, text[]),
+	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
 	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean),
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),

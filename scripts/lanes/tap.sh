@@ -10,6 +10,7 @@
 
 compgen -G "$project/test/t/*.pl" >/dev/null || die "there is no TAP test"
 need_module "${test_packages[@]}"
+need_pooler
 need_webhooks
 make_scratch
 copy_project

@@ -45,6 +45,23 @@ without_new_cluster() {
 	return "$status"
 }
 
+# The pooler's package starts a service, on a port that may be in use. The tests start their own, so
+# the machine's policy for services says no meanwhile. Nothing else is installed along, which the
+# policy would keep from being started again.
+need_pooler() {
+	local policy=/usr/sbin/policy-rc.d status=0
+	is_installed pgbouncer && return
+	if [ -e "$policy" ]; then
+		need_packages pgbouncer
+		return
+	fi
+	need_packages libc-ares2 libevent-2.1-7
+	as_root sh -c "printf '#!/bin/sh\\nexit 101\\n' > $policy && chmod 755 $policy"
+	need_packages pgbouncer || status=$?
+	as_root rm -f "$policy"
+	return "$status"
+}
+
 # npm comes with Node.js's own packages as well as with Debian's: what counts is the command.
 need_npm() {
 	command -v npm >/dev/null || need_packages npm

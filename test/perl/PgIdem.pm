@@ -7,13 +7,12 @@ use warnings;
 
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_server add_fixture session ask send_off hang_up wait_for fixture);
+our @EXPORT = qw(new_server session ask send_off hang_up wait_for);
 
-# An effect of intent n is a row of table effect: one row too many is the fault that all this is about.
-use constant fixture => <<'SQL';
-CREATE EXTENSION IF NOT EXISTS pg_idem;
+# An effect of intent n is a row of table effect. One row too many is the fault all this is about.
+my $fixture = <<'SQL';
+CREATE EXTENSION pg_idem;
 SELECT idem_define('pay', key_fields => '{"n": "exact"}');
 SELECT idem_define('call', key_fields => '{"n": "exact"}', effect => 'external', lease => '1 hour');
 CREATE TABLE effect (n int NOT NULL);
@@ -58,15 +57,8 @@ sub new_server
 	$node->append_conf('postgresql.conf',
 		join "\n", 'log_statement = none', 'restart_after_crash = on', $options{conf} // '');
 	$node->start;
-	add_fixture($node, 'postgres');
+	$node->safe_psql('postgres', $fixture);
 	return $node;
-}
-
-sub add_fixture
-{
-	my ($node, $database) = @_;
-	$node->safe_psql($database, fixture);
-	return;
 }
 
 sub session

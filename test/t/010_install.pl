@@ -30,7 +30,8 @@ sub pay_in
 
 my $define = q{idem_define('pay', key_fields => '{"n": "exact"}')};
 
-is(ask($session, 'CREATE SCHEMA app; CREATE EXTENSION pg_idem SCHEMA app'), '', 'installs into a schema');
+is(ask($session, 'CREATE SCHEMA app; CREATE EXTENSION pg_idem SCHEMA app'),
+	'', 'installs into a schema');
 is( ask($session, q{
 	SELECT count(*) FILTER (WHERE nspname = 'app') > 15, count(*) FILTER (WHERE nspname = 'public')
 	FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace WHERE proname ~ '^idem_'}),
@@ -47,14 +48,18 @@ is(ask($teller, "SELECT app.$define"), '42501', 'and does not define');
 $teller->quit;
 
 # Somebody's own objects stand on the extension's.
-ask($session, 'CREATE VIEW paid AS SELECT key FROM app.idem_keys; CREATE TABLE last_claim (c idem.claim)');
-is(ask($session, 'DROP EXTENSION pg_idem'), '2BP01', 'DROP EXTENSION refuses while something depends on it');
+ask($session, q{
+	CREATE VIEW paid AS SELECT key FROM app.idem_keys;
+	CREATE TABLE last_claim (c idem.claim)});
+is(ask($session, 'DROP EXTENSION pg_idem'),
+	'2BP01', 'DROP EXTENSION refuses while something depends on it');
 
 ask($other, 'BEGIN');
 is(ask($other, claim_in('app', 2)), 'claimed', 'a session holds a claim');
 is(ask($session, q{SET lock_timeout = '200ms'; DROP EXTENSION pg_idem CASCADE}),
 	'55P03', 'DROP EXTENSION waits for it');
-is(ask($other, "SELECT app.idem_complete('acme', app.idem_key('acme', 'pay', '{\"n\": 2}')); COMMIT"),
+is( ask($other, q{
+		SELECT app.idem_complete('acme', app.idem_key('acme', 'pay', '{"n": 2}')); COMMIT}),
 	'completed', 'which commits');
 
 is(ask($session, "BEGIN; " . pay_in("app", 3)), "claimed", "a session claims and completes");
@@ -66,11 +71,12 @@ is( ask($session, q{
 	SELECT (SELECT count(*) FROM pg_namespace WHERE nspname = 'idem')
 	     + (SELECT count(*) FROM pg_proc WHERE proname ~ '^idem_' OR probin ~ 'pg_idem')
 	     + (SELECT count(*) FROM pg_class WHERE relname ~ '^idem_' OR relname = 'paid')
-	     + (SELECT count(*) FROM pg_attribute WHERE attrelid = 'last_claim'::regclass AND attname = 'c')
+	+ (SELECT count(*) FROM pg_attribute
+		WHERE attrelid = 'last_claim'::regclass AND attname = 'c')
 	     + (SELECT count(*) FROM pg_extension WHERE extname = 'pg_idem')}),
 	'0', 'leaves nothing');
 
-# Internals 14: the sessions still know the old tables.
+# The sessions still know the old tables.
 is(ask($session, 'CREATE EXTENSION pg_idem'), '', 'installs again, elsewhere, in the same session');
 is(ask($session, claim_in('public', 1)), 'ID001', 'the old definitions are gone');
 is(ask($session, "SELECT $define"), 'created', 'new ones can be made');

@@ -5,13 +5,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
-use PostgreSQL::Test::Utils;
 use PgIdem;
 use Test::More;
 
 my $node = new_server('crash');
 
-# A gate in the flush of claims: an index expression runs when the row is inserted, just before COMMIT.
+# A gate in the flush of claims: an index expression runs when the row is inserted, before COMMIT.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION gate(key uuid) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
 		'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN 1; END';
@@ -74,14 +73,16 @@ is(ask($node, 'SELECT pay(2)'), 'claimed', 'and the next claim owns the key');
 
 $gatekeeper = shut_gate();
 ($session, $pid) = start_payment(3, 1);
-is(ask($node, "SELECT pg_terminate_backend($pid, 60000)"), 't', 'a backend is terminated in COMMIT');
+is(ask($node, "SELECT pg_terminate_backend($pid, 60000)"),
+	't', 'a backend is terminated in COMMIT');
 is(state_of(3), '0 effects, 0 rows', 'neither effect nor row');
 is(ask($gatekeeper, 'SELECT pay(3)'), 'claimed', 'and the next claim owns the key');
 hang_up($session);
 
 ($session, $pid) = start_payment(4, 1);
 hang_up($session);
-is(ask($node, 'SELECT claim(4)'), 'in_progress', 'C151: a client that is gone does not stop its COMMIT');
+is(ask($node, 'SELECT claim(4)'),
+	'in_progress', 'C151: a client that is gone does not stop its COMMIT');
 $gatekeeper->quit;
 wait_for($node, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)");
 is(ask($node, 'SELECT pay(4)'), 'replayed', 'C151: the retry after a lost answer is a replay');
@@ -90,7 +91,8 @@ is(state_of(4), '1 effects, 1 rows', 'C151: one effect');
 # An immediate shutdown is a crash of everything.
 ($session, $pid) = start_payment(5);
 is(ask($node, q{SELECT string_agg(DISTINCT relpersistence::text, '') FROM pg_class
-		WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relname !~ '^sweep'}),
+		WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't')
+		  AND relname !~ '^sweep'}),
 	'p', 'C118: every table is permanent, but the one that may be lost at any time');
 is(ask($node, 'SELECT count(*) FROM generate_series(101, 200) n WHERE pay(n) = \'claimed\''),
 	'100', 'C118: a hundred payments');
@@ -99,14 +101,17 @@ hang_up($session);
 $node->start;
 is(ask($node, 'SELECT count(*) FROM generate_series(101, 200) n WHERE pay(n) = \'replayed\''),
 	'100', 'C118: replayed after an immediate shutdown');
-is(ask($node, 'SELECT count(*), count(DISTINCT n) FROM effect WHERE n > 100'), '100|100', 'C118: one effect each');
-is(state_of(5), '0 effects, 0 rows', 'an immediate shutdown while claimed leaves neither effect nor row');
+is(ask($node, 'SELECT count(*), count(DISTINCT n) FROM effect WHERE n > 100'),
+	'100|100', 'C118: one effect each');
+is(state_of(5),
+	'0 effects, 0 rows', 'an immediate shutdown while claimed leaves neither effect nor row');
 is(ask($node, 'SELECT pay(5)'), 'claimed', 'and the next claim owns the key');
 
 # C117: the walwriter would write an asynchronous commit within ten seconds, not at once.
 $node->append_conf('postgresql.conf', 'wal_writer_delay = 10s');
 $node->restart;
-is(ask($node, q{SET synchronous_commit = off; SELECT claim(6, 'call')}), 'claimed', 'C117: an external claim, asynchronously');
+is(ask($node, q{SET synchronous_commit = off; SELECT claim(6, 'call')}),
+	'claimed', 'C117: an external claim, asynchronously');
 $node->stop('immediate');
 $node->start;
 is(ask($node, q{SELECT claim(6, 'call')}), 'in_progress', 'C117: survives an immediate shutdown');
@@ -117,9 +122,11 @@ my @sessions = map { session($node) } 1 .. 3;
 my $owner = session($node);
 is(ask($owner, "SELECT outcome FROM $call"), 'claimed', 'C021: an owner commits its claim');
 hang_up($owner);
-is(ask($_, "SET lock_timeout = '200ms'; SELECT outcome FROM $call"), 'in_progress', 'C021: others learn it without waiting')
+is(ask($_, "SET lock_timeout = '200ms'; SELECT outcome FROM $call"),
+	'in_progress', 'C021: others learn it without waiting')
   for @sessions;
-is(ask($sessions[0], "SELECT outcome, fence IS NULL, retry_after BETWEEN '0' AND '3 seconds' FROM $call"),
+is( ask($sessions[0],
+		"SELECT outcome, fence IS NULL, retry_after BETWEEN '0' AND '3 seconds' FROM $call"),
 	'in_progress|t|t', 'C157: so does the owner that lost its answer, and how long it may last');
 wait_for($node, "SELECT outcome = 'unresolved' FROM $call");
 is(ask($sessions[1], "SET lock_timeout = '200ms'; SELECT outcome, action FROM $call"),

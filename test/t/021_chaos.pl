@@ -6,7 +6,6 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 
-use List::Util qw(sum);
 use PostgreSQL::Test::Utils;
 use PgIdem;
 use Test::More;
@@ -18,8 +17,8 @@ my $wanted = 2000;
 my $node = new_server('chaos', conf => 'max_connections = 30');
 local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => 'postgres');
 
-# An effect takes a while, and seven of eight owners change their minds after it: so there is something
-# under way, and something left to claim, whenever a crash comes.
+# An effect takes a while, and seven of eight owners change their minds after it: so something is
+# under way, and something is left to claim, whenever a crash comes.
 sub script_for
 {
 	my ($isolation) = @_;
@@ -75,7 +74,8 @@ sub count_effects
 sub kill_some_backend
 {
 	my ($status, $pid) = $node->psql('postgres', q{
-		SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+		SELECT pid FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 		ORDER BY backend_xid IS NULL, random() LIMIT 1});
 	return 0 if $status != 0 || $pid eq '';
 	return kill 'KILL', $pid;
@@ -94,7 +94,11 @@ for my $isolation ('READ COMMITTED', 'REPEATABLE READ')
 		TRUNCATE effect; DELETE FROM idem.key});
 	my $file = script_for($isolation);
 	# What happens once so many intents have their effect.
-	my @crashes = ([ 5, \&kill_some_backend ], [ 15, \&shut_down ], [ 25, \&kill_some_backend ], [ 35, \&kill_some_backend ]);
+	my @crashes = (
+		[ 5, \&kill_some_backend ],
+		[ 15, \&shut_down ],
+		[ 25, \&kill_some_backend ],
+		[ 35, \&kill_some_backend ]);
 	my ($ended, $starts, $done) = (0, 0, 0);
 	my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
 	while (time < $deadline && ($ended < $wanted || $done < $intents))
@@ -117,15 +121,19 @@ for my $isolation ('READ COMMITTED', 'REPEATABLE READ')
 	}
 	cmp_ok($ended, '>=', $wanted, "$isolation: $ended transactions ended, in $starts runs");
 	is(scalar @crashes, 0, "$isolation: three backends were killed and the server was shut down");
-	is( $node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n), min(n), max(n) FROM effect'),
+	is( $node->safe_psql('postgres',
+			'SELECT count(*), count(DISTINCT n), min(n), max(n) FROM effect'),
 		"$intents|$intents|1|$intents", "$isolation: exactly one effect per intent");
 	is( $node->safe_psql('postgres', q{
-			SELECT count(*) FROM idem_keys k JOIN effect e ON k.key = key_of(e.n) AND k.effect_ref = e.n::text
+			SELECT count(*) FROM idem_keys k
+			JOIN effect e ON k.key = key_of(e.n) AND k.effect_ref = e.n::text
 			WHERE state = 'completed'}),
 		$intents, "$isolation: and its key");
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM idem.key'), $intents, "$isolation: and no other key");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM idem.key'),
+		$intents, "$isolation: and no other key");
 }
 
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE locktype = 'userlock'}), '0', 'no key is locked');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE locktype = 'userlock'}),
+	'0', 'no key is locked');
 $node->stop;
 done_testing();

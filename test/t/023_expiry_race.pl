@@ -1,7 +1,7 @@
 # C031: keys expire, and are purged, at the moment they are claimed again.
 #
-# Every key is past its life as soon as it is completed, so each claim either replaces a row or meets
-# the purge at it. Logical decoding tells what was committed: a row for every effect.
+# Every key is past its life as soon as it is completed, so each claim either replaces a row or
+# meets the purge at it. Logical decoding tells what was committed: a row for every effect.
 
 use strict;
 use warnings;
@@ -11,7 +11,9 @@ use lib "$FindBin::RealBin/../perl";
 use PgIdem;
 use Test::More;
 
-my $node = new_server('expiry_race', init => { allows_streaming => 'logical' }, conf => 'max_connections = 20');
+my $node = new_server('expiry_race',
+	init => { allows_streaming => 'logical' },
+	conf => 'max_connections = 20');
 $node->safe_psql('postgres', q{
 	SELECT idem_define('pay', retention => '1 microsecond');
 	CREATE TABLE tally (purged bigint);
@@ -27,7 +29,8 @@ $node->pgbench(
 		'claim@4' => q{
 			\set n random(1, 5)
 			BEGIN;
-			SELECT action = 'do' AS mine FROM idem_claim('acme', 'pay', jsonb_build_object('n', :n)) \gset
+			SELECT action = 'do' AS mine
+				FROM idem_claim('acme', 'pay', jsonb_build_object('n', :n)) \gset
 			\if :mine
 			SELECT finish(:n);
 			SELECT 1 / (look_up(:n) = 'replayed')::int;
@@ -38,16 +41,20 @@ $node->pgbench(
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE change AS
-		SELECT xid::text, count(*) FILTER (WHERE data LIKE 'table public.effect: INSERT%') AS effects,
+		SELECT xid::text,
+		       count(*) FILTER (WHERE data LIKE 'table public.effect: INSERT%') AS effects,
 		       count(*) FILTER (WHERE data LIKE 'table idem.key: INSERT%') AS inserted,
 		       count(*) FILTER (WHERE data LIKE 'table idem.key: DELETE%') AS deleted
 		FROM pg_logical_slot_get_changes('committed', NULL, NULL) GROUP BY xid});
 my ($effects, $lost, $invented) = split /\|/, $node->safe_psql('postgres', q{
-	SELECT sum(effects), count(*) FILTER (WHERE effects > inserted), count(*) FILTER (WHERE effects < inserted) FROM change});
+	SELECT sum(effects), count(*) FILTER (WHERE effects > inserted),
+	       count(*) FILTER (WHERE effects < inserted)
+	FROM change});
 is($lost, '0', 'C031: no claim was told to do the effect and lost its row');
 is($invented, '0', 'C031: no row came without an effect');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM effect'), $effects, 'C031: all effects were decoded');
-is($node->safe_psql('postgres', 'SELECT sum(inserted - deleted) = (SELECT count(*) FROM idem.key) FROM change'),
+is($node->safe_psql('postgres', 'SELECT count(*) FROM effect'),
+	$effects, 'C031: all effects were decoded');
+is( ask($node, 'SELECT sum(inserted - deleted) = (SELECT count(*) FROM idem.key) FROM change'),
 	't', 'C031: what was not deleted is there');
 my ($purged, $replaced) = split /\|/, $node->safe_psql('postgres', q{
 	SELECT purged, (SELECT sum(deleted) FROM change) - purged FROM tally});

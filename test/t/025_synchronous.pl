@@ -1,5 +1,5 @@
 # Commits that wait for a standby: what others see meanwhile, and which claims wait whatever the
-# session has set (internals 4 and 11).
+# session has set.
 
 use strict;
 use warnings;
@@ -40,9 +40,10 @@ my %intent_of = (off => 1, local => 2, remote_write => 3);
 for my $setting (sort keys %intent_of)
 {
 	my ($session) = commit_and_wait($setting, "SELECT claim($intent_of{$setting}, 'call')");
-	pass("the COMMIT of an external claim waits for the standby under synchronous_commit = $setting");
+	pass("the COMMIT of an external claim waits under synchronous_commit = $setting");
 	push @waiting, [ $session, $setting ];
-	is(ask($observer, "SELECT claim($intent_of{$setting}, 'call'), look_up($intent_of{$setting}, 'call')"),
+	my $n = $intent_of{$setting};
+	is(ask($observer, "SELECT claim($n, 'call'), look_up($n, 'call')"),
 		'in_progress|in_progress', 'meanwhile it is in progress for others');
 }
 is(ask($observer, 'SET synchronous_commit = off; SELECT pay(4)'),
@@ -53,18 +54,22 @@ $standby->start;
 for (@waiting)
 {
 	my ($session, $setting) = @$_;
-	is(ask($session, 'SHOW synchronous_commit'), $setting, "the COMMIT has returned; synchronous_commit is $setting as before");
-	is(ask($session, "SELECT claim($intent_of{$setting}, 'call')"), 'in_progress', 'the claim is there, under its lease');
+	is(ask($session, 'SHOW synchronous_commit'),
+		$setting, "the COMMIT has returned; synchronous_commit is $setting as before");
+	is(ask($session, "SELECT claim($intent_of{$setting}, 'call')"),
+		'in_progress', 'the claim is there, under its lease');
 	$session->quit;
 }
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-is(ask($standby, q{SELECT count(*) FROM idem_keys WHERE state = 'open'}), '3', 'on the standby too');
+is(ask($standby, q{SELECT count(*) FROM idem_keys WHERE state = 'open'}),
+	'3', 'on the standby too');
 
 # Taking a released key up again is another dispatch.
 my $release = session($primary);
 is( ask($release, q{
 		SELECT claim(5, 'call');
-		SELECT idem_release('acme', key_of(5, 'call'), fence) FROM idem.key WHERE key = right(key_of(5, 'call'), 32)::uuid}),
+		SELECT idem_release('acme', key_of(5, 'call'), fence) FROM idem.key
+			WHERE key = right(key_of(5, 'call'), 32)::uuid}),
 	"claimed\nreleased", 'an external claim is given back');
 $standby->stop;
 my ($again) = commit_and_wait('off', q{SELECT claim(5, 'call')});
@@ -73,12 +78,14 @@ $standby->start;
 is(ask($again, 'SHOW synchronous_commit'), 'off', 'and returns');
 $standby->stop;
 
-# Internals 4: a commit that waits is not visible before the wait ends.
+# A commit that waits is not visible before the wait ends.
 my ($session, $pid) = commit_and_wait('on', 'SELECT claim(6); SELECT finish(6)');
 is(ask($observer, 'SELECT claim(6), look_up(6), count(*) FROM effect WHERE n = 6'),
-	'in_progress|in_progress|0', 'a payment whose COMMIT waits is in progress, its effect not visible');
+	'in_progress|in_progress|0',
+	'a payment whose COMMIT waits is in progress, its effect not visible');
 ask($observer, "SELECT pg_cancel_backend($pid)");
-wait_for($primary, "SELECT wait_event IS DISTINCT FROM 'SyncRep' FROM pg_stat_activity WHERE pid = $pid");
+wait_for($primary,
+	"SELECT wait_event IS DISTINCT FROM 'SyncRep' FROM pg_stat_activity WHERE pid = $pid");
 is(ask($observer, 'SELECT claim(6), count(*) FROM effect WHERE n = 6'),
 	'replayed|1', 'a cancelled wait makes both visible at once: the commit is done here');
 $session->quit;
@@ -87,7 +94,8 @@ $session->quit;
 ($session, $pid) = commit_and_wait('on', 'SELECT claim(7); SELECT finish(7)');
 kill 'KILL', $pid;
 wait_for($primary, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)");
-is(ask($primary, 'SELECT claim(7), count(*) FROM effect WHERE n = 7'), 'replayed|1', 'a crash in the wait keeps effect and key');
+is(ask($primary, 'SELECT claim(7), count(*) FROM effect WHERE n = 7'),
+	'replayed|1', 'a crash in the wait keeps effect and key');
 hang_up($_) for $session, $observer, $again, $release;
 
 $primary->stop;

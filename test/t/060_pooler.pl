@@ -31,7 +31,8 @@ append_to_file("$folder/users.txt", qq("$user" ""\n));
 # Not in every user's path on Debian.
 local $ENV{PATH} = "$ENV{PATH}:/usr/sbin";
 my ($output, $errors) = ('', '');
-my $pooler = IPC::Run::start([ 'pgbouncer', "$folder/pgbouncer.ini" ], '>', \$output, '2>', \$errors);
+my $pooler =
+  IPC::Run::start([ 'pgbouncer', "$folder/pgbouncer.ini" ], '>', \$output, '2>', \$errors);
 END
 {
 	my $status = $?;
@@ -40,7 +41,8 @@ END
 }
 my $pooled = "host=$socket port=$port dbname=postgres";
 my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
-until ($node->psql('postgres', 'SELECT', connstr => $pooled, stdout => \my $out, stderr => \my $err) == 0)
+until ($node->psql('postgres', 'SELECT',
+	connstr => $pooled, stdout => \my $out, stderr => \my $err) == 0)
 {
 	die "the pooler does not answer: $errors" if time > $deadline;
 }
@@ -53,14 +55,16 @@ sub client
 
 my ($agent, @others) = map { client() } 1 .. 3;
 my ($outcome, $fence, $claimer) = split /\|/,
-  ask($agent, q{SELECT outcome, fence, pg_backend_pid() FROM idem_claim('acme', 'call', '{"n": 1}')});
+  ask($agent, q{
+	SELECT outcome, fence, pg_backend_pid() FROM idem_claim('acme', 'call', '{"n": 1}')});
 is($outcome, 'claimed', 'C090: a claim through one server connection');
 
 # Other clients take both connections, and the one that the claim went through is not given back.
 my @taken = map { [ $_, ask($_, 'BEGIN; SELECT pg_backend_pid()') ] } @others;
 my ($free) = grep { $_->[1] ne $claimer } @taken;
 ask($free->[0], 'COMMIT');
-is(ask($agent, "SELECT idem_complete('acme', key_of(1, 'call'), 'x', fence => $fence), pg_backend_pid()"),
+is( ask($agent, "SELECT idem_complete('acme', key_of(1, 'call'), 'x', fence => $fence),
+		pg_backend_pid()"),
 	"completed|$free->[1]", 'C090: is completed through another');
 is(ask($agent, q{SELECT claim(1, 'call')}), 'replayed', 'C090: and replayed');
 ask($_, 'COMMIT') for @others;
@@ -69,8 +73,10 @@ ask($_, 'COMMIT') for @others;
 local @ENV{qw(PGHOST PGPORT)} = ($socket, $port);
 my $script = "$folder/pay.sql";
 append_to_file($script, "\\set n random(1, 40)\nBEGIN;\nSELECT pay(:n);\nCOMMIT;\n");
-command_ok([ 'pgbench', '-n', '-c', 8, '-t', 100, '-f', $script, 'postgres' ], 'C090: eight clients pay through the pooler');
-is(ask($agent, 'SELECT count(*) = count(DISTINCT n), count(DISTINCT n) FROM effect'), 't|40', 'C090: one effect each');
+command_ok([ 'pgbench', '-n', '-c', 8, '-t', 100, '-f', $script, 'postgres' ],
+	'C090: eight clients pay through the pooler');
+is(ask($agent, 'SELECT count(*) = count(DISTINCT n), count(DISTINCT n) FROM effect'),
+	't|40', 'C090: one effect each');
 
 # What is left on the server connections when no client is in a transaction.
 my @left = map { ask($_, q{
@@ -80,7 +86,9 @@ my @left = map { ask($_, q{
 	       (SELECT count(*) FROM pg_prepared_statements),
 	       (SELECT string_agg(name, ' ') FROM pg_settings WHERE source = 'session')}) } @others;
 isnt($left[0], $left[1], 'C090: both server connections are looked at');
-like($_, qr/^\d+\|0\|0\|0\|(application_name)?$/, 'C090: no lock, table, statement or setting is left') for @left;
+like($_,
+	qr/^\d+\|0\|0\|0\|(application_name)?$/,
+	'C090: no lock, table, statement or setting is left') for @left;
 
 $_->quit for $agent, @others;
 $node->stop;

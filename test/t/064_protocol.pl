@@ -14,9 +14,10 @@ $node->safe_psql('postgres', 'CREATE SEQUENCE intent');
 my $effect = q{
 	INSERT INTO effect VALUES (:n);
 	SELECT idem_complete('acme', key_of(:n), effect_ref => :n::text);};
-my $claim = q{SELECT (action = 'do')::int AS mine, outcome FROM idem_claim('acme', 'pay', jsonb_build_object('n', :n::int))};
+my $claim = q{SELECT (action = 'do')::int AS mine, outcome
+	FROM idem_claim('acme', 'pay', jsonb_build_object('n', :n::int))};
 
-# New intents and repeats, ten times as many calls of a statement as it takes to become a generic plan.
+# New intents and repeats, ten times as many calls of a statement as a generic plan takes.
 my $calls = qq{
 	SELECT nextval('intent')::int AS n \\gset
 	BEGIN;
@@ -52,15 +53,26 @@ for ([ simple => $calls ], [ extended => $calls ], [ prepared => $calls ],
 		{ "protocol_" . ($how =~ s/ /_/r) => $script });
 	$expected += 240;
 	is( $node->safe_psql('postgres', q{
-			SELECT count(*), count(DISTINCT n), (SELECT count(*) FROM idem_keys WHERE state = 'completed') FROM effect}),
+			SELECT count(*), count(DISTINCT n),
+			       (SELECT count(*) FROM idem_keys WHERE state = 'completed')
+			FROM effect}),
 		"$expected|$expected|$expected", "one effect and one key each, $how");
 }
 
-# A claim left open at the end of a pipeline's implicit transaction is an error after its rows were sent.
+# A claim left open at the end of a pipeline's implicit transaction is an error after its rows were
+# sent.
 $node->pgbench('-n -c 1 -t 1 -M extended', 2, [qr{actually processed: 0/1}], [qr{was left open}],
 	'a pipeline that leaves its claim open',
-	{ protocol_open => "\\set n 1000000\n\\startpipeline\n$claim;\nINSERT INTO effect VALUES (:n);\n\\endpipeline\n" });
-is($node->safe_psql('postgres', 'SELECT count(*) FROM effect WHERE n = 1000000'), '0', 'its effect is rolled back');
+	{
+		protocol_open => qq{
+			\\set n 1000000
+			\\startpipeline
+			$claim;
+			INSERT INTO effect VALUES (:n);
+			\\endpipeline}
+	});
+is($node->safe_psql('postgres', 'SELECT count(*) FROM effect WHERE n = 1000000'),
+	'0', 'its effect is rolled back');
 is(ask($node, 'SELECT pay(1000000)'), 'claimed', 'and can be claimed');
 
 $node->stop;

@@ -12,11 +12,13 @@ use Test::More;
 my $node = new_server('changes', conf => 'max_connections = 30');
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION amcheck;
-	-- Half of the clients name the version that they were built for, and may be told that it is superseded.
+	-- Half of the clients name the version that they were built for, and may be told that it is
+	-- superseded.
 	CREATE FUNCTION pay_as(intent int, version int) RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE answer idem.claim;
 	BEGIN
-		answer := idem_claim('acme', 'pay', jsonb_build_object('n', intent, 'note', 'x'), version => version);
+		answer := idem_claim('acme', 'pay', jsonb_build_object('n', intent, 'note', 'x'),
+			version => version);
 		IF answer.action = 'do' THEN
 			INSERT INTO effect VALUES (intent);
 			PERFORM idem_complete('acme', answer.key);
@@ -42,10 +44,12 @@ SQL
 # What is done one after the other while the clients run. The notes are bound, or not, by version.
 my @changes = (
 	q{REINDEX TABLE CONCURRENTLY idem.key},
-	q{SELECT idem_define('pay', version => 2, key_fields => '{"n": "number"}', unchecked_fields => '{note}', key_prefix => 'p')},
+	q{SELECT idem_define('pay', version => 2, key_fields => '{"n": "number"}',
+		unchecked_fields => '{note}', key_prefix => 'p')},
 	q{CREATE INDEX CONCURRENTLY by_tenant ON idem.key (tenant)},
 	q{VACUUM FULL idem.key},
-	q{SELECT idem_define('pay', version => 3, key_fields => '{"n": "exact", "note": "optional"}', key_prefix => 'q')},
+	q{SELECT idem_define('pay', version => 3, key_fields => '{"n": "exact", "note": "optional"}',
+		key_prefix => 'q')},
 	q{REINDEX TABLE CONCURRENTLY idem.key},
 	q{SELECT idem_define('pay', retention => '90 days')},
 	q{DROP INDEX CONCURRENTLY idem.by_tenant},
@@ -53,7 +57,8 @@ my @changes = (
 	q{REINDEX TABLE idem.key});
 
 my ($output, $errors) = ('', '');
-my $run = IPC::Run::start([ 'pgbench', '-n', '-c', 8, '-j', 2, '-T', 600, '-f', $script ], '>', \$output, '2>', \$errors);
+my $run = IPC::Run::start([ 'pgbench', '-n', '-c', 8, '-j', 2, '-T', 600, '-f', $script ],
+	'>', \$output, '2>', \$errors);
 for my $change (@changes)
 {
 	my $effects = $node->safe_psql('postgres', 'SELECT count(*) FROM effect');
@@ -68,10 +73,14 @@ $run->finish;
 is($errors =~ /ERROR/ ? $errors : '', '', 'no client met an error');
 
 $node->safe_psql('postgres', "SELECT pay_as(n, NULL) FROM generate_series(1, $intents) n");
-is( $node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT n), (SELECT count(*) FROM idem.key) FROM effect'),
-	"$intents|$intents|$intents", 'C137: one effect and one key an intent, whatever version claimed it');
-is($node->safe_psql('postgres', 'SELECT count(DISTINCT policy) FROM idem.key'), '3', 'C137: all versions claimed');
-is( $node->safe_psql('postgres', q{SELECT bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'idem.key'::regclass}),
+is( ask($node, 'SELECT count(*), count(DISTINCT n), (SELECT count(*) FROM idem.key) FROM effect'),
+	"$intents|$intents|$intents",
+	'C137: one effect and one key an intent, whatever version claimed it');
+is($node->safe_psql('postgres', 'SELECT count(DISTINCT policy) FROM idem.key'),
+	'3', 'C137: all versions claimed');
+is( ask($node, q{
+		SELECT bt_index_check(indexrelid, true) FROM pg_index
+		WHERE indrelid = 'idem.key'::regclass}),
 	'', 'every row is in the index');
 
 $node->stop;

@@ -1,5 +1,9 @@
 #include "pg/claims/lookup.hpp"
 
+extern "C" {
+#include "access/parallel.h"
+}
+
 #include "core/key_text.hpp"
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
@@ -17,9 +21,20 @@ void hide_ownership(Answer &answer) {
 	answer.has_outcome = false;
 }
 
+// A parallel worker does not have the claims of its leader.
+void refuse_in_worker() {
+	if (IsParallelWorker())
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+		     errmsg("cannot look up a key in a parallel worker"),
+		     errhint("idem_lookup is PARALLEL RESTRICTED, and so is a function that calls it.")));
+}
+
 } // namespace
 
 Answer look_up(const Call &call) {
+	refuse_in_worker();
 	const Ledger ledger = open_ledger();
 	const Request request = require_request(call);
 	Answer answer;
@@ -38,6 +53,7 @@ Answer look_up(const Call &call) {
 }
 
 Answer look_up_key(std::string_view tenant, std::string_view key) {
+	refuse_in_worker();
 	const Refusal refusal = check_tenant(tenant);
 	if (refusal.message != nullptr)
 		raise_refusal(refusal);

@@ -4,6 +4,7 @@ extern "C" {
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "tcop/utility.h"
@@ -153,6 +154,17 @@ private:
 	Micros due_ = 0;
 };
 
+// Any change of it, such as a new operation with a short retention, makes every range due.
+int64 digest_of_lives() {
+	uint64 digest = 0;
+	for (const Policy &policy : all_policies()) {
+		digest = hash_combine64(digest, static_cast<uint64>(policy.id));
+		digest = hash_combine64(digest, static_cast<uint64>(policy.retention));
+		digest = hash_combine64(digest, static_cast<uint64>(policy.failure_retention));
+	}
+	return static_cast<int64>(digest);
+}
+
 } // namespace
 
 Expired expire_keys(int32 max_rows, Micros deadline) {
@@ -165,7 +177,7 @@ Expired expire_keys(int32 max_rows, Micros deadline) {
 	const Ledger ledger = open_ledger();
 	refuse_if_referenced(ledger.table);
 	if (try_lock_expiry()) {
-		SweepMemory memory(ledger.table);
+		SweepMemory memory(ledger.table, digest_of_lives());
 		Sweep sweep(ledger, max_rows);
 		for (uint32 range = 0; range < memory.range_count() && !result.more; ++range) {
 			const Micros now = GetCurrentTimestamp();

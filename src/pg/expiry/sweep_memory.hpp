@@ -13,8 +13,9 @@ namespace pg_idem {
 
 class SweepMemory {
 public:
-	// Reads the table, for the ledger as it is now.
-	explicit SweepMemory(Relation ledger);
+	// Reads the table, for the ledger as it is now. `lives` is a digest of all retentions: what was
+	// remembered under others does not count.
+	SweepMemory(Relation ledger, int64 lives);
 
 	uint32 range_count() const { return range_count_; }
 	BlockNumber first_block(uint32 range) const { return range * blocks_per_range; }
@@ -32,6 +33,7 @@ private:
 	static constexpr BlockNumber blocks_per_range = 128;
 
 	Oid file_;
+	int64 lives_;
 	BlockNumber blocks_;
 	uint32 range_count_;
 	Micros *due_;

@@ -6,6 +6,7 @@ extern "C" {
 #include "access/table.h"
 #include "access/xact.h"
 #include "storage/lmgr.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
 }
@@ -40,8 +41,14 @@ Ledger open_ledger() {
 	// Locking reads all pending messages, which can tell that the table is another one now.
 	for (;;) {
 		const Oid oid = require_table(Table::Key);
-		if (held.subxact != InvalidSubTransactionId && held.table == oid)
-			break;
+		if (held.subxact != InvalidSubTransactionId && held.table == oid) {
+			// Without a lock to take, the messages are read here: a policy that was changed since is in
+			// force in this transaction too.
+			AcceptInvalidationMessages();
+			if (find_table(Table::Key) == oid)
+				break;
+			continue;
+		}
 		lock(oid);
 		if (find_table(Table::Key) == oid) {
 			held = {GetCurrentSubTransactionId(), oid, InvalidOid};
