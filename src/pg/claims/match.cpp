@@ -4,6 +4,8 @@ extern "C" {
 #include "utils/timestamp.h"
 }
 
+#include <algorithm>
+
 #include "core/retention.hpp"
 #include "pg/storage/alias.hpp"
 
@@ -75,28 +77,56 @@ bool decides(const Match &match) {
 	return !owns(match.answer.decision) || match.answer.decision.continues;
 }
 
-// What is the stronger answer to one request. One in flight can turn out to be the request.
-int strength(const Match &match) {
-	if (!decides(match))
-		return 0;
-	if (match.answer.decision.outcome == Outcome::Conflict)
-		return 1;
-	return match.answer.in_flight ? 2 : 3;
+// The request's own row of a higher version that carries its key, if there is one.
+bool match_newer(const Ledger &ledger, const Request &request, bool exact, Match *found) {
+	for (const Policy &version : request.newer) {
+		Digest128 key;
+		if (!derive_under(version, request.call, key))
+			continue;
+		switch (find_alias(request.key, key)) {
+		case Presence::None: continue;
+		case Presence::InFlight: found->answer = answer_in_flight(request); return true;
+		case Presence::Settled: break;
+		}
+		const Match match = match_key(ledger, request, key, exact);
+		if (decides(match)) {
+			*found = match;
+			return true;
+		}
+	}
+	return false;
 }
 
-// Among rows of a higher version that carry the request's key. There can be several, which differ in a
-// field that the higher version has added: the one that is the request comes before those that conflict.
+// Rows of a higher version that carry the request's key. There can be many, which differ in a field that
+// the higher version has added: the one that is the request comes before all others, which conflict.
 Match match_alias(const Ledger &ledger, const Request &request, bool exact, const Match &none) {
-	const AliasSearch search = find_aliases(request.key);
-	Match best = none;
-	for (std::size_t i = 0; i < search.keys.size() && strength(best) < 3; ++i) {
-		const Match match = match_key(ledger, request, search.keys[i], exact);
-		if (strength(match) > strength(best))
-			best = match;
+	Match found = none;
+	if (match_newer(ledger, request, exact, &found))
+		return found;
+	bool in_flight = false;
+	AliasScan scan(request.key);
+	Digest128 key;
+	for (Presence presence; (presence = scan.next(&key)) != Presence::None;) {
+		if (presence == Presence::InFlight) {
+			in_flight = true;
+			continue;
+		}
+		const Match match = match_key(ledger, request, key, exact);
+		if (decides(match)) {
+			found = match;
+			break;
+		}
 	}
-	if (search.in_flight && strength(best) < 2)
-		best.answer = answer_in_flight(request);
-	return best;
+	scan.close();
+	if (in_flight && !decides(found))
+		found.answer = answer_in_flight(request);
+	return found;
+}
+
+// Whether the claim's row will carry the key as an alias.
+bool has_lower_key(const Claim &claim, const Digest128 &key) {
+	return claim.locks.size() > 1 &&
+	       std::find(claim.locks.begin() + 1, claim.locks.end(), key) != claim.locks.end();
 }
 
 } // namespace
@@ -111,7 +141,7 @@ Match match(const Ledger &ledger, const Request &request, bool exact) {
 		if (decides(match))
 			return match;
 	}
-	return request.superseded ? match_alias(ledger, request, exact, own) : own;
+	return request.newer.empty() ? own : match_alias(ledger, request, exact, own);
 }
 
 Claim *find_own_claim(const Request &request) {
@@ -123,16 +153,18 @@ Claim *find_own_claim(const Request &request) {
 		if (claim != nullptr && (own == nullptr || claim->state() != State::Released))
 			own = claim;
 	}
-	if (own != nullptr || !request.superseded)
-		return own;
 	// As in match_alias.
-	for (Claim *claim = next_claim_with_lower_key(request.key, nullptr); claim != nullptr;
-	     claim = next_claim_with_lower_key(request.key, claim)) {
-		if (is_request_of(*claim, request))
-			return claim;
-		if (own == nullptr && claim->state() != State::Released)
+	for (std::size_t i = 0; own == nullptr && i < request.newer.size(); ++i) {
+		Digest128 key;
+		Claim *claim =
+			derive_under(request.newer[i], request.call, key) ? find_claim(key) : nullptr;
+		if (claim != nullptr && has_lower_key(*claim, request.key))
 			own = claim;
 	}
+	for (Claim *claim = first_claim(); own == nullptr && !request.newer.empty() && claim != nullptr;
+	     claim = claim->next)
+		if (claim->state() != State::Released && has_lower_key(*claim, request.key))
+			own = claim;
 	return own;
 }
 

@@ -5,8 +5,6 @@ extern "C" {
 #include "utils/memutils.h"
 }
 
-#include <algorithm>
-
 namespace pg_idem {
 
 namespace {
@@ -74,15 +72,6 @@ Claim *find_claim(const Digest128 &key) {
 	for (Link *link = bucket_of(key); link != nullptr; link = link->next_in_bucket)
 		if (link->claim.key == key)
 			return &link->claim;
-	return nullptr;
-}
-
-Claim *next_claim_with_lower_key(const Digest128 &key, const Claim *former) {
-	for (Claim *claim = former != nullptr ? former->next : list.first; claim != nullptr;
-	     claim = claim->next)
-		if (claim->locks.size() > 1 &&
-		    std::find(claim->locks.begin() + 1, claim->locks.end(), key) != claim->locks.end())
-			return claim;
 	return nullptr;
 }
 

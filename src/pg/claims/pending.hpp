@@ -65,8 +65,6 @@ struct NewClaim {
 
 // The entry of a key, released ones included; NULL when this transaction has not claimed it.
 Claim *find_claim(const Digest128 &key);
-// The next entry after `former` (NULL: the first) whose key under a lower version is this one.
-Claim *next_claim_with_lower_key(const Digest128 &key, const Claim *former);
 Claim *first_claim();
 Claim *last_claim();
 std::size_t claim_count();

@@ -40,7 +40,7 @@ struct Request {
 	Digest128 key;
 	Fingerprint fingerprint;         // under `policy`
 	std::span<const OlderKey> older; // those that differ from `key`
-	bool superseded;                 // rows of a higher version can carry `key` as an alias
+	std::span<const Policy> newer;   // whose rows can carry `key` as an alias
 };
 
 // Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.
@@ -59,6 +59,9 @@ Request require_request(const Call &call);
 
 // The document that the key is a digest of, in canonical form. Raises like require_request.
 text *intent_text(const Call &call);
+
+// The request's key under another version. False: that one would refuse the request.
+bool derive_under(const Policy &policy, const Call &call, Digest128 &key);
 
 // Whether a row of this key and fingerprint, written under another version of the operation, is of the
 // request: a row is compared under the version that it was written with, and a request that cannot be

@@ -229,11 +229,12 @@ FoundPolicy find_policy(std::string_view operation, int32 version) {
 	std::size_t first = found;
 	while (first > 0 && is_ours(first - 1) && !cache.policies[first].unlinked)
 		--first;
-	bool superseded = false;
-	for (std::size_t next = found + 1;
-	     next < cache.count && is_ours(next) && !cache.policies[next].unlinked; ++next)
-		superseded = superseded || !cache.policies[next].retired;
-	return {&cache.policies[found], {&cache.policies[first], found - first}, superseded};
+	std::size_t end = found + 1;
+	while (end < cache.count && is_ours(end) && !cache.policies[end].unlinked)
+		++end;
+	return {&cache.policies[found],
+	        {&cache.policies[first], found - first},
+	        {&cache.policies[found] + 1, end - found - 1}};
 }
 
 const Policy *find_policy_by_id(int16 id) {

@@ -35,7 +35,7 @@ struct Policy {
 struct FoundPolicy {
 	const Policy *policy = nullptr; // NULL: not defined
 	std::span<const Policy> older; // the lower versions that it is linked to, retired ones included
-	bool superseded = false;       // a higher version that is not retired is linked to it
+	std::span<const Policy> newer; // the higher versions that are linked to it, likewise
 };
 
 // The given version of an operation, or its highest that is not retired when `version` is 0.

@@ -105,8 +105,13 @@ Digest128 uuid_at(HeapTuple tuple, AttrNumber attribute, TupleDesc descriptor) {
 	return digest;
 }
 
-// Whether the pair is there, or another transaction is at it.
-bool has_alias(Relation table, Oid index, const Digest128 &alias, const Digest128 &key) {
+// What a dirty snapshot says of the row that a scan has just found.
+Presence presence_of(const SnapshotData &dirty) {
+	return TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax) ? Presence::InFlight
+	                                                                            : Presence::Settled;
+}
+
+Presence find_pair(Relation table, Oid index, const Digest128 &alias, const Digest128 &key) {
 	SnapshotData dirty;
 	InitDirtySnapshot(dirty);
 	ScanKeyData scan_keys[attr_count];
@@ -115,10 +120,10 @@ bool has_alias(Relation table, Oid index, const Digest128 &alias, const Digest12
 	ScanKeyInit(&scan_keys[1], attr_key, BTEqualStrategyNumber, F_UUID_EQ,
 	            PointerGetDatum(key.data()));
 	SysScanDesc scan = systable_beginscan(table, index, true, &dirty, attr_count, scan_keys);
-	const bool there = HeapTupleIsValid(systable_getnext(scan)) &&
-	                   !TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax);
+	const Presence presence =
+		HeapTupleIsValid(systable_getnext(scan)) ? presence_of(dirty) : Presence::None;
 	systable_endscan(scan);
-	return there;
+	return presence;
 }
 
 void insert_alias(Relation table, const Digest128 &alias, const Digest128 &key) {
@@ -150,41 +155,39 @@ void reserve_aliases() {
 	table_close(table, NoLock);
 }
 
-AliasSearch find_aliases(const Digest128 &alias) {
+Presence find_alias(const Digest128 &alias, const Digest128 &key) {
 	Relation table = open_aliases(AccessShareLock);
-	SnapshotData dirty;
-	InitDirtySnapshot(dirty);
+	const Presence presence = find_pair(table, alias_index(table), alias, key);
+	table_close(table, NoLock);
+	return presence;
+}
+
+AliasScan::AliasScan(const Digest128 &alias) : table_(open_aliases(AccessShareLock)) {
+	InitDirtySnapshot(dirty_);
 	ScanKeyData scan_key;
 	ScanKeyInit(&scan_key, attr_alias, BTEqualStrategyNumber, F_UUID_EQ,
 	            PointerGetDatum(alias.data()));
-	SysScanDesc scan = systable_beginscan(table, alias_index(table), true, &dirty, 1, &scan_key);
-	Digest128 *keys = nullptr;
-	std::size_t count = 0, capacity = 0;
-	bool in_flight = false;
-	HeapTuple tuple;
-	while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
-		if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax)) {
-			in_flight = true;
-			continue;
-		}
-		if (count == capacity) {
-			capacity = capacity == 0 ? 4 : capacity * 2;
-			keys = static_cast<Digest128 *>(keys == nullptr
-			                                    ? palloc(capacity * sizeof(Digest128))
-			                                    : repalloc(keys, capacity * sizeof(Digest128)));
-		}
-		keys[count++] = uuid_at(tuple, attr_key, RelationGetDescr(table));
-	}
-	systable_endscan(scan);
-	table_close(table, NoLock);
-	return {{keys, count}, in_flight};
+	scan_ = systable_beginscan(table_, alias_index(table_), true, &dirty_, 1, &scan_key);
+}
+
+Presence AliasScan::next(Digest128 *key) {
+	HeapTuple tuple = systable_getnext(scan_);
+	if (!HeapTupleIsValid(tuple))
+		return Presence::None;
+	*key = uuid_at(tuple, attr_key, RelationGetDescr(table_));
+	return presence_of(dirty_);
+}
+
+void AliasScan::close() {
+	systable_endscan(scan_);
+	table_close(table_, NoLock);
 }
 
 void insert_aliases(const Digest128 &key, std::span<const Digest128> aliases) {
 	Relation table = open_aliases(RowExclusiveLock);
 	const Oid index = alias_index(table);
 	for (const Digest128 &alias : aliases)
-		if (!has_alias(table, index, alias, key))
+		if (find_pair(table, index, alias, key) != Presence::Settled)
 			insert_alias(table, alias, key);
 	table_close(table, NoLock);
 }
