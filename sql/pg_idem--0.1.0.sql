@@ -30,6 +30,15 @@ CREATE TABLE idem.operation (
 );
 COMMENT ON TABLE idem.operation IS 'one row a version of an operation: its recipe (frozen once it has keys) and its settings';
 COMMENT ON COLUMN idem.operation.id IS 'what idem.key.policy refers to';
+COMMENT ON COLUMN idem.operation.operation IS 'its name, which is part of every key';
+COMMENT ON COLUMN idem.operation.version IS 'part of every key but those of identity occurrence; a claim that names none uses the highest';
+COMMENT ON COLUMN idem.operation.key_prefix IS 'what keys begin with, before "_" and 32 hex digits';
+COMMENT ON COLUMN idem.operation.effect IS 'local: rows in this database; external: a call to another system';
+COMMENT ON COLUMN idem.operation.retention IS 'how long a completed key answers, from its completion; a month counts as 30 days';
+COMMENT ON COLUMN idem.operation.failure_retention IS 'how long a key that failed for good answers';
+COMMENT ON COLUMN idem.operation.lease IS 'external effects: how long an attempt is protected, from its claim';
+COMMENT ON COLUMN idem.operation.retry_after IS 'what in_progress tells a caller to wait, at most';
+COMMENT ON COLUMN idem.operation.defined_at IS 'when this version was defined';
 COMMENT ON COLUMN idem.operation.identity IS 'what makes two requests one intent: fields, arguments or occurrence';
 COMMENT ON COLUMN idem.operation.key_fields IS 'path of an argument => normaliser; for identity fields only';
 COMMENT ON COLUMN idem.operation.unchecked_fields IS 'paths that a repeat may change freely';
@@ -46,6 +55,11 @@ CREATE TABLE idem.retention_change (
 );
 COMMENT ON TABLE idem.retention_change IS
 	'former retentions of a policy, each with the moment it was replaced: a shorter one applies to later completions only';
+
+COMMENT ON COLUMN idem.retention_change.policy IS 'idem.operation.id';
+COMMENT ON COLUMN idem.retention_change.changed_at IS 'when the retentions beside it were replaced';
+COMMENT ON COLUMN idem.retention_change.retention IS 'the retention before that moment';
+COMMENT ON COLUMN idem.retention_change.failure_retention IS 'the retention of failures before that moment';
 
 -- The first eight columns are all that a finished local key needs: a row that ends there has a null
 -- bitmap of one byte, which keeps its header at 24 bytes (docs/storage.md).
@@ -72,6 +86,7 @@ COMMENT ON COLUMN idem.key.completed_at IS 'when it was finished (completed, fai
 COMMENT ON COLUMN idem.key.elapsed IS 'milliseconds from the claim to the finish, at most 2147483647';
 COMMENT ON COLUMN idem.key.policy IS 'idem.operation.id of the version that the key was written under';
 COMMENT ON COLUMN idem.key.state IS 'o open, u unknown, r released, c completed, f failed, a abandoned';
+COMMENT ON COLUMN idem.key.tenant IS 'whose key it is; part of the key';
 COMMENT ON COLUMN idem.key.effect_ref IS 'the caller''s id of the effect row or provider object';
 COMMENT ON COLUMN idem.key.fingerprint IS
 	'first 128 bits of the SHA-256 of the arguments that are bound but not in the key; NULL when there are none';
@@ -102,6 +117,8 @@ CREATE UNLOGGED TABLE idem.sweep (
 );
 COMMENT ON TABLE idem.sweep IS
 	'expiry''s memory: no row in this range of 128 blocks of idem.key can be past its life before due. Safe to empty at any time';
+COMMENT ON COLUMN idem.sweep.block_range IS 'number of the range: its first block is 128 times this';
+COMMENT ON COLUMN idem.sweep.due IS 'no row of the range is past its life before this';
 COMMENT ON COLUMN idem.sweep.lives IS 'digest of all retentions when the range was read: another one can make rows due earlier';
 COMMENT ON COLUMN idem.sweep.file IS 'relfilenode of idem.key when the range was read: VACUUM FULL and CLUSTER move rows to a new file';
 
@@ -120,8 +137,38 @@ CREATE FUNCTION idem.check_policy(operation text, version integer, identity text
 COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[]) IS
 	'raises ID002 for a recipe that cannot be read, or whose paths overlap';
 
+CREATE FUNCTION idem.has_rows(policy smallint) RETURNS boolean
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_rows';
+COMMENT ON FUNCTION idem.has_rows(smallint) IS
+	'whether a policy has rows now, whatever the snapshot of the transaction, or claims of this transaction';
+
+-- Claims of other transactions are in their memory only, until they commit. In slices: whoever queues for
+-- a lock makes all that come later queue behind it, and one forgotten transaction must not stop every
+-- claim for as long as it is forgotten.
+CREATE FUNCTION idem.wait_for_claims() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+BEGIN
+	LOOP
+		BEGIN
+			LOCK TABLE idem.key IN SHARE MODE;
+			RETURN;
+		EXCEPTION WHEN lock_not_available THEN
+			PERFORM pg_catalog.pg_sleep(0.5);
+		END;
+	END LOOP;
+END $$;
+COMMENT ON FUNCTION idem.wait_for_claims() IS
+	'waits until no transaction holds claims, and lets none begin until this transaction ends';
+
 CREATE FUNCTION idem.has_keys(policy smallint) RETURNS boolean
-	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_has_keys';
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF idem.has_rows(policy) THEN
+		RETURN true;
+	END IF;
+	PERFORM idem.wait_for_claims();
+	RETURN idem.has_rows(policy);
+END $$;
 COMMENT ON FUNCTION idem.has_keys(smallint) IS 'whether keys were written under a policy; waits for claims in flight';
 
 -- Whether two intents of `lower` can be one of `higher`, or which one it is cannot be told.
@@ -187,7 +234,7 @@ BEGIN
 		-- A transaction that claims under the versions it knows must end before there is a further one: its
 		-- claims and those under the new version could not see each other.
 		IF NEW.version > 1 THEN
-			LOCK TABLE idem.key IN SHARE MODE;
+			PERFORM idem.wait_for_claims();
 		END IF;
 		RETURN NEW;
 	END IF;
@@ -247,6 +294,12 @@ CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE ON idem.retention_change
 	FOR EACH ROW EXECUTE FUNCTION idem.policy_changed();
 CREATE TRIGGER changed_truncate AFTER TRUNCATE ON idem.retention_change
 	FOR EACH STATEMENT EXECUTE FUNCTION idem.policy_changed();
+COMMENT ON TRIGGER guard ON idem.operation IS 'freezes recipes that have keys';
+COMMENT ON TRIGGER guard_truncate ON idem.operation IS 'freezes recipes that have keys';
+COMMENT ON TRIGGER changed ON idem.operation IS 'makes every session read the policies again';
+COMMENT ON TRIGGER changed_truncate ON idem.operation IS 'makes every session read the policies again';
+COMMENT ON TRIGGER changed ON idem.retention_change IS 'makes every session read the policies again';
+COMMENT ON TRIGGER changed_truncate ON idem.retention_change IS 'makes every session read the policies again';
 -- Logical apply and pg_restore --disable-triggers must not leave sessions with stale policies.
 ALTER TABLE idem.operation ENABLE ALWAYS TRIGGER changed, ENABLE ALWAYS TRIGGER changed_truncate;
 ALTER TABLE idem.retention_change ENABLE ALWAYS TRIGGER changed, ENABLE ALWAYS TRIGGER changed_truncate;
@@ -269,7 +322,7 @@ COMMENT ON FUNCTION idem_digest(jsonb) IS 'SHA-256 of the canonical text (UTF-8)
 ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION idem.warn_about_fields(operation text, key_fields jsonb, unchecked_fields text[]) RETURNS void
-	LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+	LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	path text;
 	leaf text;
@@ -523,6 +576,20 @@ CREATE TYPE idem.claim AS (
 	message          text
 );
 COMMENT ON TYPE idem.claim IS 'what a claim answers: exactly one row, whatever happened';
+COMMENT ON COLUMN idem.claim.outcome IS 'claimed, replayed, failed, in_progress, conflict or unresolved';
+COMMENT ON COLUMN idem.claim.action IS 'what to do: do, answer, wait or stop';
+COMMENT ON COLUMN idem.claim.key IS 'the key, as it was first issued';
+COMMENT ON COLUMN idem.claim.attempt IS 'number of the attempt that the caller owns; NULL when it owns none';
+COMMENT ON COLUMN idem.claim.fence IS 'secret of the attempt that the caller owns, needed to finish it in another transaction';
+COMMENT ON COLUMN idem.claim.effect_ref IS 'id of the effect that was recorded';
+COMMENT ON COLUMN idem.claim.response IS 'the stored receipt or error; never the one of a conflicting request';
+COMMENT ON COLUMN idem.claim.response_omitted IS 'the receipt was too large to be stored';
+COMMENT ON COLUMN idem.claim.retryable IS 'whether the same call can answer otherwise later';
+COMMENT ON COLUMN idem.claim.retry_after IS 'how long to wait before that; NULL when not retryable';
+COMMENT ON COLUMN idem.claim.differing_fields IS 'what differs from the request of the key; NULL: unknown';
+COMMENT ON COLUMN idem.claim.claimed_at IS 'when the key was claimed';
+COMMENT ON COLUMN idem.claim.completed_at IS 'when it was finished';
+COMMENT ON COLUMN idem.claim.message IS 'the same in words, for whoever reads nothing else';
 
 CREATE FUNCTION idem_claim(tenant text, operation text, arguments jsonb, occurrence text DEFAULT NULL,
                            version integer DEFAULT NULL, wait interval DEFAULT '0', lease interval DEFAULT NULL)
@@ -583,7 +650,7 @@ CREATE FUNCTION idem_lookup(tenant text, operation text, arguments jsonb, occurr
                             version integer DEFAULT NULL) RETURNS idem.claim
 	LANGUAGE C VOLATILE PARALLEL RESTRICTED COST 10 AS 'MODULE_PATHNAME', 'pg_idem_lookup';
 COMMENT ON FUNCTION idem_lookup(text, text, jsonb, text, integer) IS
-	'what a claim of this request would meet, without claiming it; NULL when nothing. Works read-only and on a standby';
+	'what a claim of this request would meet of what is written, without claiming it; NULL when nothing. Works read-only and on a standby';
 
 ------------------------------------------------------------------------------------------------
 -- Upkeep
@@ -638,7 +705,7 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 ------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON FUNCTION
-	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint),
+	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
 	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
 	idem.are_linked(idem.operation, idem.operation),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),

@@ -130,6 +130,20 @@ SELECT is(string_agg(outcome, ' ' ORDER BY n), 'claimed replayed replayed',
 	      FROM generate_series(1, 3) n OFFSET 0) s;
 SELECT is((SELECT count(*) FROM form_effect WHERE n = 10), 1::bigint, 'C159: one effect');
 
+-- The same where a claim is written early to give locks back: a copy of its call still finds it.
+BEGIN;
+SELECT is(count(*), 63::bigint, 'sixty-three keys recorded in one transaction')
+	FROM (SELECT idem_record('t', 'form.args', jsonb_build_object('early', n)) FROM generate_series(1, 63) n) s;
+SAVEPOINT s;
+SELECT throws_ok($$SELECT (idem_record('t', 'form.args', '{"early":64}')).*$$, '0A000', NULL,
+	'C159: (f()).* with the sixty-fourth lock is refused as well');
+ROLLBACK;
+SELECT is(count(*) FILTER (WHERE outcome = 'claimed' AND action = 'answer' AND message LIKE 'the effect was done now%'),
+	200::bigint, 'C159: no row contradicts itself over two hundred claims in one statement')
+	FROM (SELECT n, (idem_once('t', 'form.once', jsonb_build_object('n', 1000 + n), 'form_effect(jsonb)')).*
+	      FROM generate_series(1, 200) n OFFSET 0) s;
+SELECT is((SELECT count(*) FROM form_effect WHERE n > 1000), 200::bigint, 'C159: two hundred effects');
+
 DROP TABLE form_effect;
 DROP FUNCTION form_effect(jsonb);
 SELECT FROM pg_temp.remove('form.args', 'form.once');

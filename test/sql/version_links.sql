@@ -144,6 +144,7 @@ INSERT INTO shape (state, changes) VALUES
 	('ID031', '{ALTER TABLE idem.alias ADD FOREIGN KEY (key) REFERENCES idem.key (key)}'),
 	('ID031', '{CREATE RULE r AS ON INSERT TO idem.alias DO INSTEAD NOTHING}'),
 	('00000', '{CREATE RULE r AS ON INSERT TO idem.alias DO INSTEAD NOTHING,DROP RULE r ON idem.alias}'),
+	('ID031', '{CREATE UNIQUE INDEX ON idem.alias (alias)}'),
 	('00000', '{CREATE INDEX ON idem.alias (md5(key::text))}');
 \set shape 'BEGIN; SELECT is(pg_temp.with_change(VARIADIC changes), state, changes[1]) FROM shape WHERE n ='
 :shape 1; ROLLBACK;
@@ -157,6 +158,7 @@ INSERT INTO shape (state, changes) VALUES
 :shape 9; ROLLBACK;
 :shape 10; ROLLBACK;
 :shape 11; ROLLBACK;
+:shape 12; ROLLBACK;
 SELECT is((SELECT outcome FROM idem_record('t', 'link.s', '{"a":"s"}')), 'claimed', 'undone, it works');
 
 SELECT FROM pg_temp.remove('link.a', 'link.o', 'link.s');

@@ -164,9 +164,10 @@ void refuse_copy() {
 
 Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
 	if (Claim *mine = find_own_claim(request)) {
-		if (is_copy_of_call(options.site, mine->key)) {
-			if (!options.copy_allowed)
-				refuse_copy();
+		const bool copied = is_copy_of_call(options.site, mine->key);
+		if (copied && !options.copy_allowed)
+			refuse_copy();
+		if (copied && !mine->open()) {
 			Answer copy = answer_owned(*mine);
 			copy.copied = true;
 			return copy;

@@ -173,7 +173,12 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 Probe require_row(const Ledger &ledger, const KeyName &name, std::string_view tenant,
                   const Policy **policy) {
 	Probe found = probe(ledger, name.key, true);
-	// In flight under our lock: written early by a transaction that is open, so nobody else's to finish.
+	// Raw SQL is at the row, since it took no lock.
+	while (found.presence == Presence::InFlight && TransactionIdIsValid(found.changer)) {
+		wait_for_changer(ledger, found);
+		found = probe(ledger, name.key, true);
+	}
+	// In flight still: written early by a transaction that is open, so nobody else's to finish.
 	if (found.presence != Presence::Settled)
 		unknown_key();
 	*policy = find_policy_by_id(found.row.policy);

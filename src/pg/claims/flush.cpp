@@ -137,7 +137,8 @@ void write_some_claims(bool last_chance) {
 		Claim *previous = claim->previous;
 		const bool final =
 			is_finished(claim->state()) || (claim->policy->external && claim->open());
-		if (final && needs_row(*claim) && is_of_current_subxact(*claim)) {
+		const bool writable = final && needs_row(*claim) && is_of_current_subxact(*claim);
+		if (writable && !is_remembered(claim->key)) { // a copy of its call has to find it here
 			write_claim(ledger, *claim);
 			written = true;
 			external_written = external_written || claim->policy->external;

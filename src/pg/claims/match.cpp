@@ -34,7 +34,7 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 	Record record;
 	record.state = row.state;
 	record.same_request = same_request;
-	record.life_end = life_end_of(row, policy);
+	record.life_end = row.finished ? life_end_of(row, policy) : PG_INT64_MAX;
 	record.lease_end = row.lease_end;
 	Decision decision = decide(&record, GetCurrentTimestamp(), policy.retry_after);
 	// A row that an early flush of this transaction wrote is its own open claim still.

@@ -43,6 +43,10 @@ bool is_copy_of_call(FmgrInfo *site, const Digest128 &key) {
 	       remembered.key == key;
 }
 
+bool is_remembered(const Digest128 &key) {
+	return remembered.snapshot != nullptr && remembered.key == key;
+}
+
 void forget_call() {
 	if (remembered.snapshot != nullptr)
 		UnregisterSnapshotFromOwner(remembered.snapshot, TopTransactionResourceOwner);

@@ -24,6 +24,9 @@ void remember_call(FmgrInfo *site, const Digest128 &key);
 // Whether this call is a copy of the one that came to own `key`.
 bool is_copy_of_call(FmgrInfo *site, const Digest128 &key);
 
+// Whether a copy of the call that owns `key` may still come.
+bool is_remembered(const Digest128 &key);
+
 void forget_call();
 
 // The same at the end of a transaction, when PostgreSQL has let go of the snapshot itself.

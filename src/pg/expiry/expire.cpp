@@ -161,6 +161,8 @@ int64 digest_of_lives() {
 		digest = hash_combine64(digest, static_cast<uint64>(policy.id));
 		digest = hash_combine64(digest, static_cast<uint64>(policy.retention));
 		digest = hash_combine64(digest, static_cast<uint64>(policy.failure_retention));
+		for (const RetentionChange &change : policy.retention_changes)
+			digest = hash_combine64(digest, static_cast<uint64>(change.at));
 	}
 	return static_cast<int64>(digest);
 }

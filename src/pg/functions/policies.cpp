@@ -18,7 +18,7 @@ using namespace pg_idem;
 extern "C" {
 
 PG_FUNCTION_INFO_V1(pg_idem_check_policy);
-PG_FUNCTION_INFO_V1(pg_idem_has_keys);
+PG_FUNCTION_INFO_V1(pg_idem_has_rows);
 PG_FUNCTION_INFO_V1(pg_idem_policy_changed);
 
 Datum pg_idem_check_policy(PG_FUNCTION_ARGS) {
@@ -33,7 +33,7 @@ Datum pg_idem_check_policy(PG_FUNCTION_ARGS) {
 	PG_RETURN_VOID();
 }
 
-Datum pg_idem_has_keys(PG_FUNCTION_ARGS) {
+Datum pg_idem_has_rows(PG_FUNCTION_ARGS) {
 	const int16 policy = PG_GETARG_INT16(0);
 	for (const Claim *claim = first_claim(); claim != nullptr; claim = claim->next)
 		if (claim->policy->id == policy)

@@ -47,6 +47,17 @@ bool is_uuid(TupleDesc columns, AttrNumber attribute, const char *name) {
 	       column->attgenerated == '\0' && strcmp(NameStr(column->attname), name) == 0;
 }
 
+// REINDEX CONCURRENTLY has a second one of the same columns for a while.
+bool can_refuse_rows(Oid oid) {
+	Relation index = index_open(oid, AccessShareLock);
+	const Form_pg_index form = index->rd_index;
+	const bool ours = form->indnkeyatts == attr_count && form->indkey.values[0] == attr_alias &&
+	                  form->indkey.values[1] == attr_key;
+	const bool can = form->indisexclusion || (form->indisunique && !ours);
+	index_close(index, AccessShareLock);
+	return can;
+}
+
 // As for the ledger itself (shape.hpp): direct writes pass by what anybody adds to the table.
 void require_alias_shape(Relation table) {
 	static uint64 checked_generation = 0;
@@ -73,6 +84,12 @@ void require_alias_shape(Relation table) {
 		refuse("It has other columns than the extension created.");
 	if (columns->constr != nullptr && columns->constr->num_check > 0)
 		refuse("It has a check constraint.");
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes)
+		if (can_refuse_rows(lfirst_oid(cell)))
+			refuse("It has another unique index, or an exclusion constraint.");
+	list_free(indexes);
 	checked_generation = generation;
 }
 

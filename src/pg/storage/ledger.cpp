@@ -19,10 +19,12 @@ namespace pg_idem {
 
 namespace {
 
-// What this transaction has locked, and in which sub-transaction: the locks go when that one aborts.
+// What this transaction has locked, and in which sub-transaction: a lock goes when that one aborts.
 struct Held {
 	SubTransactionId subxact;
 	Oid table;
+	SubTransactionId
+		index_subxact; // another one when REINDEX CONCURRENTLY has put a new index there
 	Oid index;
 };
 
@@ -51,7 +53,7 @@ Ledger open_ledger() {
 		}
 		lock(oid);
 		if (find_table(Table::Key) == oid) {
-			held = {GetCurrentSubTransactionId(), oid, InvalidOid};
+			held = {GetCurrentSubTransactionId(), oid, InvalidSubTransactionId, InvalidOid};
 			break;
 		}
 	}
@@ -67,6 +69,7 @@ Ledger open_ledger() {
 		         errhint("Restore the primary key on column \"key\", not deferrable.")));
 	if (held.index != index) {
 		lock(index);
+		held.index_subxact = GetCurrentSubTransactionId();
 		held.index = index;
 	}
 	ledger.index = index_open(index, NoLock);
@@ -87,11 +90,15 @@ void close_ledger(const Ledger &ledger) {
 void ledger_subxact_committed(SubTransactionId subxact, SubTransactionId parent) {
 	if (held.subxact == subxact)
 		held.subxact = parent;
+	if (held.index_subxact == subxact)
+		held.index_subxact = parent;
 }
 
 void ledger_subxact_aborted(SubTransactionId subxact) {
 	if (held.subxact == subxact)
 		held = {};
+	else if (held.index_subxact == subxact)
+		held.index = InvalidOid;
 }
 
 void ledger_xact_ended() {

@@ -8,6 +8,7 @@
 extern "C" {
 #include "postgres.h"
 #include "access/htup.h"
+#include "access/transam.h"
 #include "utils/relcache.h"
 }
 
@@ -40,17 +41,21 @@ enum class Presence : uint8 {
 
 struct Probe {
 	Presence presence = Presence::None;
-	bool own = false; // written by this transaction
+	TransactionId changer =
+		InvalidTransactionId; // in flight: who updates or deletes a committed row
+	bool own = false;         // written by this transaction
 	bool snapshot_sees =
 		true; // false: committed after the snapshot of a repeatable-read transaction
 	ItemPointerData tid{};
 	Row row; // when settled; in the current memory context
 };
 
-// One descent, no lock on the row. With `exact`, a probe that met dead entries only is repeated once:
-// a writer outside pg_idem may have moved the row between the look at the index and the look at the
-// table.
+// One descent, no lock on the row. With `exact`, a probe that met dead entries only is repeated: a
+// writer outside pg_idem may have moved the row between the look at the index and the look at the table.
 Probe probe(const Ledger &ledger, const Digest128 &key, bool exact);
+
+// Waits for the transaction that is changing the probed row, as an UPDATE of it would.
+void wait_for_changer(const Ledger &ledger, const Probe &probe);
 
 // Raises 40001 when another writer's row, one that took no key lock, is in the way. Never waits.
 void insert_row(const Ledger &ledger, const Row &row);

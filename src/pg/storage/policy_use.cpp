@@ -5,7 +5,6 @@ extern "C" {
 #include "access/tableam.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
@@ -15,9 +14,8 @@ extern "C" {
 
 namespace pg_idem {
 
-namespace {
-
-bool is_there(Relation table, int16 policy) {
+bool has_rows_of(int16 policy) {
+	Relation table = table_open(require_table(Table::Key), AccessShareLock);
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TableScanDesc scan = table_beginscan(table, snapshot, 0, nullptr);
 	TupleTableSlot *slot = table_slot_create(table, nullptr);
@@ -30,18 +28,6 @@ bool is_there(Relation table, int16 policy) {
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
 	UnregisterSnapshot(snapshot);
-	return found;
-}
-
-} // namespace
-
-bool has_rows_of(int16 policy) {
-	Relation table = table_open(require_table(Table::Key), AccessShareLock);
-	bool found = is_there(table, policy);
-	if (!found) {
-		LockRelationOid(RelationGetRelid(table), ShareLock);
-		found = is_there(table, policy);
-	}
 	table_close(table, NoLock);
 	return found;
 }

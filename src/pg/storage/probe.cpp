@@ -9,6 +9,7 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -37,6 +38,9 @@ Look look_at(Relation table, Buffer buffer, ItemPointer tid, bool *all_dead, Pro
 	if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax)) {
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		result.presence = Presence::InFlight;
+		if (!TransactionIdIsValid(dirty.xmin))
+			result.changer = dirty.xmax;
+		result.tid = *tid;
 		return Look::Live;
 	}
 	result.presence = Presence::Settled;
@@ -82,10 +86,19 @@ bool probe_once(const Ledger &ledger, const Digest128 &key, Probe &result) {
 } // namespace
 
 Probe probe(const Ledger &ledger, const Digest128 &key, bool exact) {
+	constexpr int most = 4;
 	Probe result;
-	if (probe_once(ledger, key, result) && result.presence == Presence::None && exact)
-		probe_once(ledger, key, result);
+	for (int tries = 0; tries < most; ++tries) {
+		const bool met = probe_once(ledger, key, result);
+		if (!met || !exact || result.presence != Presence::None)
+			break;
+	}
 	return result;
+}
+
+void wait_for_changer(const Ledger &ledger, const Probe &probe) {
+	ItemPointerData tid = probe.tid;
+	XactLockTableWait(probe.changer, ledger.table, &tid, XLTW_Update);
 }
 
 } // namespace pg_idem

@@ -1,6 +1,7 @@
 #include "pg/storage/shape.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/relation.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -87,6 +88,22 @@ void check_columns(TupleDesc columns) {
 		refuse("It has a check constraint.");
 }
 
+// An index that refuses a row would make the transaction fail at COMMIT, each time it is tried again.
+// REINDEX CONCURRENTLY has another unique one on the key for a while, which refuses what the first does.
+void check_indexes(Relation table) {
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		const Form_pg_index form = index->rd_index;
+		const bool on_key = form->indnkeyatts == 1 && form->indkey.values[0] == col_key + 1;
+		if (form->indisexclusion || (form->indisunique && !on_key))
+			refuse("It has another unique index, or an exclusion constraint.");
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+}
+
 // The first columns of a table, in a descriptor of their own: cutting off one that is there would cut
 // off what the server keeps behind its last attribute.
 void replace_descriptor(TupleDesc *target, TupleDesc source, int columns) {
@@ -124,6 +141,7 @@ void require_shape(Relation table) {
 		for (int i = 0; i < table->trigdesc->numtriggers; ++i)
 			if (!is_reference(table->trigdesc->triggers[i]))
 				refuse("It has a trigger, or a foreign key of its own.");
+	check_indexes(table);
 	check_columns(RelationGetDescr(table));
 
 	replace_descriptor(&descriptor, RelationGetDescr(table), column_count);
