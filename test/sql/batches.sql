@@ -182,6 +182,25 @@ SELECT is(count(*) FILTER (WHERE done = 'completed'), 200::bigint,
 COMMIT;
 SELECT is(pg_temp.keys('batch.args', 'c'), 200::bigint, 'are recorded');
 
+-- One call that claims and completes, in EXCEPTION blocks
+DO $$
+DECLARE
+	answer idem.claim;
+BEGIN
+	FOR i IN 1..500 LOOP
+		BEGIN
+			answer := idem_record('t', 'batch.args', jsonb_build_object('block', i));
+		EXCEPTION WHEN raise_exception THEN
+			NULL;
+		END;
+		PERFORM set_config('test.locks', greatest(current_setting('test.locks', true)::bigint,
+			pg_temp.key_locks())::text, false);
+	END LOOP;
+END $$;
+SELECT cmp_ok(current_setting('test.locks')::bigint, '<=', 64::bigint,
+	'500 EXCEPTION blocks with idem_record hold few locks at a time');
+SELECT is(pg_temp.keys('batch.args', 'c'), 700::bigint, 'and all are recorded');
+
 -- External claims are rows already when they are written early, and are found again by their key.
 BEGIN;
 SELECT FROM (SELECT idem_claim('t', 'batch.call', jsonb_build_object('n', i))

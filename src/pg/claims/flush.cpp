@@ -198,12 +198,15 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 		ledger_subxact_committed(subxact, parent);
 		break;
 	case SUBXACT_EVENT_ABORT_SUB:
+		forget_call();
 		claims_subxact_aborted(subxact);
 		ledger_subxact_aborted(subxact);
 		break;
 	case SUBXACT_EVENT_PRE_COMMIT_SUB:
 		// The last moment for these claims to be written early: they are the outer level's from now on,
-		// and a loop of blocks with EXCEPTION would collect locks without end.
+		// and a loop of blocks with EXCEPTION would collect locks without end. No copy of the last call
+		// can come any more, since those are evaluated on the level of the call.
+		forget_call();
 		if (claim_count() > 0)
 			write_some_claims(true);
 		break;
