@@ -58,7 +58,7 @@ def print_targets(targets):
         met = value <= limit if inclusive else value < limit
         verdict = "met" if met else f"missed by {value - limit:.3g}"
         bound = f"{'at most' if inclusive else 'below'} {limit:g}"
-        rows.append((what, bound, f"{value:.3g}", verdict))
+        rows.append((what, bound, f"{value:.4g}", verdict))
     print_table(("target", "limit", "measured", ""), rows)
 
 
