@@ -24,6 +24,8 @@ CREATE TABLE idem.operation (
 	retry_after        interval    NOT NULL CHECK (retry_after > '0'),
 	max_response_bytes integer     NOT NULL CHECK (max_response_bytes >= 0),
 	defined_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
+	unlinked           boolean     NOT NULL DEFAULT false,
+	retired            boolean     NOT NULL DEFAULT false,
 	UNIQUE (operation, version)
 );
 COMMENT ON TABLE idem.operation IS 'one row a version of an operation: its recipe (frozen once it has keys) and its settings';
@@ -40,6 +42,8 @@ COMMENT ON COLUMN idem.operation.defined_at IS 'when this version was defined';
 COMMENT ON COLUMN idem.operation.identity IS 'what makes two requests one intent: fields, arguments or occurrence';
 COMMENT ON COLUMN idem.operation.key_fields IS 'path of an argument => normaliser; for identity fields only';
 COMMENT ON COLUMN idem.operation.unchecked_fields IS 'paths that a repeat may change freely';
+COMMENT ON COLUMN idem.operation.unlinked IS 'true: an intent under this version is another one than under a lower version';
+COMMENT ON COLUMN idem.operation.retired IS 'true: no new claims, and no look-ups under this version';
 COMMENT ON COLUMN idem.operation.max_response_bytes IS 'a larger response is not stored: the replay says response_omitted';
 
 CREATE TABLE idem.retention_change (
@@ -94,6 +98,16 @@ COMMENT ON COLUMN idem.key.fence IS 'external effects: the secret of the present
 COMMENT ON COLUMN idem.key.attempt IS 'external effects: number of the present attempt, from 1';
 COMMENT ON COLUMN idem.key.note IS 'what the person who resolved the key wrote';
 
+CREATE TABLE idem.alias (
+	alias uuid NOT NULL,
+	key   uuid NOT NULL,
+	PRIMARY KEY (alias, key)
+);
+CREATE INDEX alias_key_idx ON idem.alias (key);
+COMMENT ON TABLE idem.alias IS 'the keys that a row''s intent has under lower versions of its operation';
+COMMENT ON COLUMN idem.alias.alias IS 'the key under a lower version';
+COMMENT ON COLUMN idem.alias.key IS 'idem.key.key of the row';
+
 -- Unlogged: it can be lost at any time, and so no publication carries it to another server's ledger.
 CREATE UNLOGGED TABLE idem.sweep (
 	block_range integer     NOT NULL PRIMARY KEY,
@@ -111,6 +125,7 @@ COMMENT ON COLUMN idem.sweep.file IS 'relfilenode of idem.key when the range was
 SELECT pg_catalog.pg_extension_config_dump('idem.operation', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.retention_change', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.key', '');
+SELECT pg_catalog.pg_extension_config_dump('idem.alias', '');
 
 ------------------------------------------------------------------------------------------------
 -- Guards on the policies, raw SQL included
@@ -156,6 +171,48 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION idem.has_keys(smallint) IS 'whether keys were written under a policy; waits for claims in flight';
 
+-- Whether two intents of `lower` can be one of `higher`, or which one it is cannot be told.
+CREATE FUNCTION idem.drops_key_field(lower idem.operation, higher idem.operation) RETURNS boolean
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT CASE
+		WHEN (lower.identity, higher.identity) = ('fields', 'fields') THEN
+			EXISTS (SELECT jsonb_object_keys(lower.key_fields) EXCEPT SELECT jsonb_object_keys(higher.key_fields))
+		WHEN (lower.identity, higher.identity) = ('fields', 'arguments') THEN
+			EXISTS (SELECT FROM jsonb_object_keys(lower.key_fields) field, unnest(higher.unchecked_fields) unchecked
+			        WHERE field = unchecked OR starts_with(field, unchecked || '.') OR starts_with(unchecked, field || '.'))
+		WHEN (lower.identity, higher.identity) = ('arguments', 'arguments') THEN
+			EXISTS (SELECT FROM unnest(higher.unchecked_fields) unchecked
+			        WHERE NOT EXISTS (SELECT FROM unnest(lower.unchecked_fields) before
+			                          WHERE unchecked = before OR starts_with(unchecked, before || '.')))
+		ELSE lower.identity <> higher.identity
+		END
+$$;
+COMMENT ON FUNCTION idem.drops_key_field(idem.operation, idem.operation) IS
+	'whether the key of a version leaves out what the key of a lower one has';
+
+CREATE FUNCTION idem.check_link(lower idem.operation, higher idem.operation) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF NOT lower.retired AND idem.drops_key_field(lower, higher) THEN
+		RAISE EXCEPTION 'version % of operation "%" drops a key field of version %',
+			higher.version, higher.operation, lower.version USING ERRCODE = 'ID002',
+			DETAIL = 'Two intents of the lower version would be one under the higher version.',
+			HINT = 'Say unlinked => true when an intent under the higher version is another one than under lower versions.';
+	END IF;
+END $$;
+COMMENT ON FUNCTION idem.check_link(idem.operation, idem.operation) IS
+	'raises ID002 when a version drops a key field of a lower one that it is linked to';
+
+-- A version marked unlinked ends the way downwards: it is linked to higher versions only.
+CREATE FUNCTION idem.are_linked(lower idem.operation, higher idem.operation) RETURNS boolean
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT lower.operation = higher.operation AND lower.version < higher.version AND NOT higher.unlinked
+		AND NOT EXISTS (SELECT FROM idem.operation o WHERE o.operation = lower.operation AND o.unlinked
+		                AND o.version > lower.version AND o.version < higher.version)
+$$;
+COMMENT ON FUNCTION idem.are_linked(idem.operation, idem.operation) IS
+	'whether two versions of one operation share intents';
+
 CREATE FUNCTION idem.guard_operation() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -181,9 +238,9 @@ BEGIN
 		END IF;
 		RETURN NEW;
 	END IF;
-	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect)
+	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect, NEW.unlinked)
 	   IS DISTINCT FROM
-	   (OLD.id, OLD.operation, OLD.version, OLD.identity, OLD.key_fields, OLD.unchecked_fields, OLD.key_prefix, OLD.effect)
+	   (OLD.id, OLD.operation, OLD.version, OLD.identity, OLD.key_fields, OLD.unchecked_fields, OLD.key_prefix, OLD.effect, OLD.unlinked)
 	THEN
 		IF idem.has_keys(OLD.id) THEN
 			RAISE EXCEPTION 'the recipe of operation "%" version % is frozen, because it has keys', OLD.operation, OLD.version
@@ -192,7 +249,25 @@ BEGIN
 				      HINT = pg_catalog.format('Define the new recipe as a new version: idem_define(%L, version => %s, ...).',
 				                               OLD.operation, OLD.version + 1);
 		END IF;
+		-- Their rows carry keys under this recipe.
+		IF EXISTS (SELECT FROM idem.operation h WHERE idem.are_linked(OLD, h) AND idem.has_keys(h.id)) THEN
+			RAISE EXCEPTION 'the recipe of operation "%" version % is frozen, because a higher version has keys', OLD.operation, OLD.version
+				USING ERRCODE = 'ID003',
+				      DETAIL = 'Keys of a higher version are found by the keys that they have under this recipe.',
+				      HINT = 'Define the new recipe as a new version.';
+		END IF;
 		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields);
+		PERFORM idem.check_link(l, NEW) FROM idem.operation l WHERE idem.are_linked(l, NEW);
+		PERFORM idem.check_link(NEW, h) FROM idem.operation h WHERE idem.are_linked(NEW, h);
+	END IF;
+	IF NEW.retired AND NOT OLD.retired THEN
+		IF idem.has_keys(OLD.id) THEN
+			RAISE EXCEPTION 'operation "%" version % has keys', OLD.operation, OLD.version USING ERRCODE = 'ID004',
+				HINT = 'Keys go when their retention has passed; until then repeats of their intents are recognised by this policy.';
+		END IF;
+	ELSIF OLD.retired AND NOT NEW.retired THEN
+		RAISE EXCEPTION 'version % of operation "%" stays retired', OLD.version, OLD.operation USING ERRCODE = 'ID003',
+			DETAIL = 'Keys that higher versions have written meanwhile cannot be found by it.';
 	END IF;
 	IF (NEW.retention, NEW.failure_retention) IS DISTINCT FROM (OLD.retention, OLD.failure_retention) THEN
 		INSERT INTO idem.retention_change (policy, changed_at, retention, failure_retention)
@@ -451,13 +526,14 @@ CREATE FUNCTION idem_define(
 	failure_retention interval DEFAULT NULL,
 	lease interval DEFAULT NULL,
 	retry_after interval DEFAULT NULL,
-	max_response_bytes integer DEFAULT NULL
+	max_response_bytes integer DEFAULT NULL,
+	unlinked boolean DEFAULT NULL
 ) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	old idem.operation;
 	new idem.operation;
-	states_recipe boolean := coalesce(identity, key_fields::text, unchecked_fields::text, key_prefix, effect) IS NOT NULL;
+	states_recipe boolean := coalesce(identity, key_fields::text, unchecked_fields::text, key_prefix, effect, unlinked::text) IS NOT NULL;
 	next_id smallint;
 BEGIN
 	IF operation IS NULL OR operation !~ '^[a-z][a-z0-9_.-]*$' OR length(operation) > 63 THEN
@@ -483,6 +559,7 @@ BEGIN
 		new.unchecked_fields := old.unchecked_fields;
 		new.key_prefix := old.key_prefix;
 		new.effect := old.effect;
+		new.unlinked := old.unlinked;
 	ELSE
 		new.identity := coalesce(identity, CASE WHEN key_fields IS NOT NULL THEN 'fields' END);
 		IF new.identity IS NULL THEN
@@ -493,6 +570,7 @@ BEGIN
 		new.unchecked_fields := coalesce(unchecked_fields, '{}');
 		new.key_prefix := coalesce(key_prefix, operation);
 		new.effect := coalesce(effect, 'local');
+		new.unlinked := coalesce(unlinked, false);
 		IF new.identity NOT IN ('fields', 'arguments', 'occurrence') THEN
 			RAISE EXCEPTION 'invalid identity of operation "%"', operation USING ERRCODE = 'ID002',
 				HINT = 'Identity is one of fields, arguments and occurrence.';
@@ -523,27 +601,38 @@ BEGIN
 	PERFORM idem.check_policy(new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields);
 
 	IF old.id IS NULL THEN
+		IF EXISTS (SELECT FROM idem.operation o WHERE o.operation = new.operation AND o.version > new.version) THEN
+			RAISE EXCEPTION 'version % of operation "%" is below the highest one', new.version, operation
+				USING ERRCODE = 'ID002',
+				      DETAIL = 'Keys of the higher version could not be found from it.',
+				      HINT = 'A new version is higher than all that there are.';
+		END IF;
+		-- Not by the trigger: a restore inserts versions in any order.
+		PERFORM idem.check_link(l, new) FROM idem.operation l WHERE idem.are_linked(l, new);
 		SELECT coalesce(max(o.id), 0) + 1 INTO next_id FROM idem.operation o;
 		PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
-		INSERT INTO idem.operation VALUES (next_id, new.operation, new.version, new.identity, new.key_fields,
-			new.unchecked_fields, new.key_prefix, new.effect, new.retention, new.failure_retention, new.lease,
-			new.retry_after, new.max_response_bytes);
+		INSERT INTO idem.operation (id, operation, version, identity, key_fields, unchecked_fields, key_prefix, effect,
+			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked)
+			VALUES (next_id, new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields,
+			new.key_prefix, new.effect, new.retention, new.failure_retention, new.lease, new.retry_after,
+			new.max_response_bytes, new.unlinked);
 		RETURN 'created';
 	END IF;
 	new.defined_at := old.defined_at;
+	new.retired := old.retired;
 	IF new IS NOT DISTINCT FROM old THEN
 		RETURN 'unchanged';
 	END IF;
 	PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
 	UPDATE idem.operation o SET
 		identity = new.identity, key_fields = new.key_fields, unchecked_fields = new.unchecked_fields,
-		key_prefix = new.key_prefix, effect = new.effect, retention = new.retention,
+		key_prefix = new.key_prefix, effect = new.effect, unlinked = new.unlinked, retention = new.retention,
 		failure_retention = new.failure_retention, lease = new.lease, retry_after = new.retry_after,
 		max_response_bytes = new.max_response_bytes
 		WHERE o.id = old.id;
 	RETURN 'changed';
 END $$;
-COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer) IS
+COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean) IS
 	'defines an operation or changes its settings: created, changed or unchanged';
 
 CREATE FUNCTION idem_drop_operation(operation text, version integer DEFAULT NULL) RETURNS integer
@@ -552,6 +641,13 @@ DECLARE
 	dropped integer;
 BEGIN
 	LOCK TABLE idem.operation IN SHARE ROW EXCLUSIVE MODE;
+	IF version IS NOT NULL AND EXISTS (SELECT FROM idem.operation o WHERE o.operation = idem_drop_operation.operation AND o.unlinked
+		AND o.version = idem_drop_operation.version
+		AND EXISTS (SELECT FROM idem.operation l WHERE l.operation = o.operation AND l.version < o.version)
+		AND EXISTS (SELECT FROM idem.operation h WHERE h.operation = o.operation AND h.version > o.version)) THEN
+		RAISE EXCEPTION 'version % of operation "%" keeps higher versions apart from lower ones', version, operation
+			USING ERRCODE = 'ID002', HINT = 'Drop the lower versions first, or retire this one.';
+	END IF;
 	DELETE FROM idem.operation o
 		WHERE o.operation = idem_drop_operation.operation AND (idem_drop_operation.version IS NULL OR o.version = idem_drop_operation.version);
 	GET DIAGNOSTICS dropped = ROW_COUNT;
@@ -564,10 +660,34 @@ END $$;
 COMMENT ON FUNCTION idem_drop_operation(text, integer) IS
 	'drops a version of an operation, or all of them; refuses while keys exist. Returns how many';
 
+CREATE FUNCTION idem_retire_version(operation text, version integer) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	found_id smallint;
+BEGIN
+	LOCK TABLE idem.operation IN SHARE ROW EXCLUSIVE MODE;
+	SELECT o.id INTO found_id FROM idem.operation o
+		WHERE o.operation = idem_retire_version.operation AND o.version = idem_retire_version.version;
+	IF found_id IS NULL THEN
+		RAISE EXCEPTION 'version % of operation "%" is not defined', version, operation USING ERRCODE = 'ID001',
+			HINT = 'The view idem_operations lists what is defined.';
+	END IF;
+	IF NOT EXISTS (SELECT FROM idem.operation o WHERE o.operation = idem_retire_version.operation
+	               AND o.version > idem_retire_version.version AND NOT o.retired) THEN
+		RAISE EXCEPTION 'version % of operation "%" is the current one', version, operation USING ERRCODE = 'ID002',
+			HINT = 'Define a higher version first.';
+	END IF;
+	UPDATE idem.operation o SET retired = true WHERE o.id = found_id;
+END $$;
+COMMENT ON FUNCTION idem_retire_version(text, integer) IS
+	'ends a version that has no keys and a higher one: no claims and no look-ups under it, so that it costs nothing';
+
 CREATE VIEW idem_operations AS
-	SELECT o.operation, o.version, o.version = max(o.version) OVER (PARTITION BY o.operation) AS current,
+	SELECT o.operation, o.version,
+	       o.version = coalesce(max(o.version) FILTER (WHERE NOT o.retired) OVER (PARTITION BY o.operation),
+	                            min(o.version) OVER (PARTITION BY o.operation)) AS current,
 	       o.identity, o.key_fields, o.unchecked_fields, o.key_prefix, o.effect, o.retention, o.failure_retention,
-	       o.lease, o.retry_after, o.max_response_bytes, o.defined_at
+	       o.lease, o.retry_after, o.max_response_bytes, o.unlinked, o.retired, o.defined_at
 	FROM idem.operation o;
 COMMENT ON VIEW idem_operations IS 'the operations that are defined; current is the version that a claim uses when it names none';
 
@@ -837,8 +957,11 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
 
 REVOKE ALL ON FUNCTION
 	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
+	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
+	idem.are_linked(idem.operation, idem.operation),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
-	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer),
+	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean),
+	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),
 	idem_record(text, text, jsonb, text, jsonb, text, integer, interval),

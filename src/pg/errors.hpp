@@ -17,7 +17,7 @@ constexpr int sqlstate(char a, char b, char c) {
 constexpr int errcode_undefined_operation = sqlstate('0', '0', '1');
 constexpr int errcode_invalid_definition = sqlstate('0', '0', '2');
 // ID003 (frozen recipe) and ID004 (operation has keys) are raised in SQL.
-constexpr int errcode_superseded_version = sqlstate('0', '0', '5');
+constexpr int errcode_retired_version = sqlstate('0', '0', '5');
 
 // Requests
 constexpr int errcode_missing_key_field = sqlstate('0', '1', '1');

@@ -33,8 +33,8 @@ SELECT ok(NOT has_schema_privilege('public', 'idem', 'USAGE')
 SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
-	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer)',
-		'idem_drop_operation(text,integer)', 'idem_expire(integer)',
+	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean)',
+		'idem_retire_version(text,integer)', 'idem_drop_operation(text,integer)', 'idem_expire(integer)',
 	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)'],
 	'C081: these run as their owner, and no other');
 SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$,
@@ -45,7 +45,7 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		FROM member_function WHERE pronamespace <> 'idem'::regnamespace$$, ARRAY[
 	'idem_canonical i s strict', 'idem_mint v r', 'idem_classify i s', 'idem_lint_schema s s strict', 'idem_strip_schema s s strict', 'idem_explain_key s r', 'idem_digest i s strict', 'idem_key s r', 'idem_intent s r',
 		'idem_check s r', 'idem_lookup v r',
-	'idem_define v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_record v u',
+	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
 	'idem_release v u', 'idem_unknown v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
@@ -86,11 +86,11 @@ SELECT ok(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_idem
 
 -- Tables
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'r'$$,
-	'{key, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
+	'{key, alias, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
 SELECT is_empty($$SELECT relname FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relpersistence <> 'p' AND relname !~ '^sweep'$$,
 	'C118: none is unlogged, but the one that may be lost at any time');
 SELECT set_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'pg_idem'$$,
-	'{idem.operation, idem.retention_change, idem.key, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
+	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
 SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT unnest(ARRAY['', 'WHERE NOT built_in'])$$,
 	'C113: whole, but for the patterns that come with the extension');
 SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,
@@ -99,6 +99,10 @@ SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ') FROM pg_index
 	WHERE indrelid = 'idem.key'::regclass),
 	'CREATE UNIQUE INDEX key_pkey ON idem.key USING btree (key)',
 		'C109: a key is unique by itself, in one index');
+SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ' ORDER BY indisprimary DESC) FROM pg_index
+	WHERE indrelid = 'idem.alias'::regclass),
+	'CREATE UNIQUE INDEX alias_pkey ON idem.alias USING btree (alias, key); '
+	'CREATE INDEX alias_key_idx ON idem.alias USING btree (key)', 'aliases are found from either side');
 SELECT is((SELECT relkind::text || relreplident::text FROM pg_class
 	WHERE oid = 'idem.key'::regclass), 'rd',
 	'C109: the ledger is one table, identified by its primary key');

@@ -9,8 +9,9 @@ SELECT FROM idem_define('error.fields',
 	key_fields => '{"id":"exact","amount":"minor_units(2) optional","name":"trim optional"}');
 SELECT FROM idem_define('error.step', identity => 'occurrence');
 SELECT FROM idem_define('error.call', identity => 'arguments', effect => 'external');
-SELECT FROM idem_define('error.old', identity => 'arguments');
-SELECT FROM idem_define('error.old', version => 2, key_fields => '{"id":"exact"}');
+SELECT FROM idem_define('error.old', key_fields => '{"id":"exact"}');
+SELECT FROM idem_define('error.old', version => 2, key_fields => '{"id":"trim"}');
+SELECT FROM idem_retire_version('error.old', 1);
 SELECT FROM idem_record('SECRET', 'error.fields', '{"id":"SECRET"}', 'SECRET', '"SECRET"');
 SELECT key AS key, fence AS fence FROM idem_claim('SECRET', 'error.call', '"SECRET"') \gset
 
@@ -28,8 +29,12 @@ INSERT INTO fault (state, message, statement) VALUES
 		$$SELECT idem_define('error.fields', identity => 'arguments')$$),
 	('ID004', 'operation "error.fields" version 1 has keys',
 		$$SELECT idem_drop_operation('error.fields')$$),
-	('ID005', 'version 1 of operation "error.old" is superseded',
-		$$SELECT idem_claim('SECRET', 'error.old', '"SECRET"', version => 1)$$),
+	('ID002', 'version 2 of operation "error.fields" drops a key field of version 1',
+		$$SELECT idem_define('error.fields', version => 2, key_fields => '{"id":"exact"}')$$),
+	('ID002', 'version 2 of operation "error.old" is the current one',
+		$$SELECT idem_retire_version('error.old', 2)$$),
+	('ID005', 'version 1 of operation "error.old" is retired',
+		$$SELECT idem_claim('SECRET', 'error.old', '{"id":"SECRET"}', version => 1)$$),
 	('ID011', 'key field "id" is missing',
 		$$SELECT idem_claim('SECRET', 'error.fields', '{"SECRET":"SECRET"}')$$),
 	('ID011', 'key field "id" is null',

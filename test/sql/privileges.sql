@@ -42,7 +42,9 @@ SELECT throws_ok(statement, '42501', NULL, 'C078: not for PUBLIC: ' || statement
 		(16, $$SELECT FROM idem_operations$$),
 		(17, $$SELECT FROM idem.key$$),
 		(18, $$SELECT FROM idem.operation$$),
-		(19, $$SELECT idem.has_keys(1::smallint)$$)) v (n, statement) ORDER BY n;
+		(19, $$SELECT idem.has_keys(1::smallint)$$),
+		(20, $$SELECT idem_retire_version('priv.args', 1)$$),
+		(21, $$SELECT FROM idem.alias$$)) v (n, statement) ORDER BY n;
 SELECT is(idem_canonical('{"b":1.0,"a":2}'), '{"a":2,"b":1}',
 	'the canonical form is for everybody');
 SELECT is(length(idem_key('t', 'priv.args', '{}')), 42,

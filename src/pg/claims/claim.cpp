@@ -18,6 +18,7 @@ extern "C" {
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
 #include "pg/errors.hpp"
+#include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/shape.hpp"
@@ -115,11 +116,18 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 			return answer_in_flight(request);
 	}
 	const Row &row = found.probe.row;
+	// The row of a higher version has a key of its own, which the request has not locked.
+	if (decision.continues && !try_lock_key(row.key))
+		return answer_in_flight(request);
+	if (!request.older.empty())
+		reserve_aliases();
 	const Policy *policy = decision.continues ? find_policy_by_id(row.policy) : request.policy;
 	NewClaim fresh;
 	fresh.request = &request;
 	fresh.key = decision.continues ? row.key : request.key;
 	fresh.policy = policy != nullptr ? policy : request.policy;
+	fresh.fingerprint = decision.continues ? Fingerprint{row.has_fingerprint, row.fingerprint}
+	                                       : request.fingerprint;
 	fresh.claimed_at = GetCurrentTimestamp();
 	fresh.lease_end =
 		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
@@ -129,23 +137,20 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 	Claim &claim = add_claim(fresh);
 	if (decision.continues && !take_up(ledger, found.probe, claim)) {
 		remove_claim(claim);
+		unlock_key(row.key);
 		return answer_in_flight(request);
 	}
 	return answer_owned(claim);
 }
 
-void refuse_superseded(const Request &request) {
-	if (!request.superseded)
+void refuse_retired(const Request &request) {
+	if (!request.policy->retired)
 		return;
 	const Recipe &recipe = request.policy->recipe;
-	ereport(
-		ERROR,
-		(errcode(errcode_superseded_version),
-	     errmsg("version %d of operation \"%.*s\" is superseded", recipe.version,
-	            static_cast<int>(recipe.operation.size()), recipe.operation.data()),
-	     errdetail("A new claim under it could not be found by claims under the higher version."),
-	     errhint(
-			 "Leave version out to claim under the current one. Keys of this version go on answering.")));
+	ereport(ERROR, (errcode(errcode_retired_version),
+	                errmsg("version %d of operation \"%.*s\" is retired", recipe.version,
+	                       static_cast<int>(recipe.operation.size()), recipe.operation.data()),
+	                errhint("Leave version out to claim under the current one.")));
 }
 
 void refuse_copy() {
@@ -179,7 +184,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 		return found.answer;
 	}
 	require_writable();
-	refuse_superseded(request);
+	refuse_retired(request);
 
 	const bool locked = try_lock_keys(request);
 	found = match(ledger, request, locked);

@@ -21,10 +21,11 @@ struct ClaimOptions {
 // Claims the key of `call`, or says what stands against it. Never blocks in the lock manager, and
 // writes nothing unless it takes the place of an earlier row.
 //
-// Raises what require_request raises; 0A000 for a copy of a call in one row (repeat.hpp); ID005 when it would own the key under a version that a higher one
-// has superseded; 25006 when it would own the key in a read-only transaction or during recovery; 40001
-// when a repeatable-read snapshot cannot see the row that decides; ID032 when the row of an expired key
-// would have to go while a foreign key references the ledger.
+// Raises what require_request raises; 0A000 for a copy of a call in one row (repeat.hpp); ID005 when it
+// would own the key under a retired version; 25006 when it would own the key in a read-only transaction
+// or during recovery; 40001 when a repeatable-read snapshot cannot see the row that decides; ID031 when
+// idem.key or idem.alias is not what direct writes need; ID032 when the row of an expired key would have
+// to go while a foreign key references the ledger.
 Answer claim(const Call &call, const ClaimOptions &options);
 
 } // namespace pg_idem

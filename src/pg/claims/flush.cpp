@@ -13,6 +13,7 @@ extern "C" {
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
 #include "pg/errors.hpp"
+#include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 
@@ -67,6 +68,13 @@ bool needs_row(const Claim &claim) {
 	return !claim.stored && claim.state() != State::Released;
 }
 
+// The row, and the keys that the intent has under lower versions.
+void write_claim(const Ledger &ledger, const Claim &claim) {
+	insert_row(ledger, row_of(claim));
+	if (claim.locks.size() > 1)
+		insert_aliases(claim.key, claim.locks.subspan(1));
+}
+
 void refuse_open_claim(const Claim &claim) {
 	const auto suffix = key_suffix(claim.key);
 	ereport(
@@ -107,7 +115,7 @@ void write_all_claims() {
 	const Ledger ledger = open_ledger();
 	for (Claim *claim = first_claim(); claim != nullptr; claim = claim->next)
 		if (needs_row(*claim))
-			insert_row(ledger, row_of(*claim));
+			write_claim(ledger, *claim);
 	close_ledger(ledger);
 	PopActiveSnapshot();
 }
@@ -131,7 +139,7 @@ void write_some_claims(bool last_chance) {
 			is_finished(claim->state()) || (claim->policy->external && claim->open());
 		const bool writable = final && needs_row(*claim) && is_of_current_subxact(*claim);
 		if (writable && !is_remembered(claim->key)) { // a copy of its call has to find it here
-			insert_row(ledger, row_of(*claim));
+			write_claim(ledger, *claim);
 			written = true;
 			external_written = external_written || claim->policy->external;
 			for (const Digest128 &key : claim->locks)

@@ -4,15 +4,14 @@ extern "C" {
 #include "utils/timestamp.h"
 }
 
+#include <algorithm>
+
 #include "core/retention.hpp"
+#include "pg/storage/alias.hpp"
 
 namespace pg_idem {
 
 namespace {
-
-bool same(const Fingerprint &a, const Fingerprint &b) {
-	return a.present == b.present && (!a.present || a.digest == b.digest);
-}
 
 // The version that the row was written with; the request's own when raw SQL has dropped that one.
 const Policy &policy_of(const Row &row, const Request &request) {
@@ -22,12 +21,11 @@ const Policy &policy_of(const Row &row, const Request &request) {
 	return policy != nullptr ? *policy : *request.policy;
 }
 
-// Compares under `policy`, the version that the stored fingerprint was made with.
-bool is_same_request(const Fingerprint &stored, const Policy &policy, const Request &request) {
+bool is_same_request(const Digest128 &key, const Fingerprint &fingerprint, const Policy &policy,
+                     const Request &request) {
 	if (policy.id == request.policy->id)
-		return same(stored, request.fingerprint);
-	Fingerprint fingerprint;
-	return fingerprint_under(policy, request.call, fingerprint) && same(stored, fingerprint);
+		return same(fingerprint, request.fingerprint);
+	return is_same_under(policy, request.call, key, fingerprint);
 }
 
 // The fingerprint first, then the state: for every row, whoever asks.
@@ -54,7 +52,7 @@ Answer answer_probe(const Probe &probe, const Request &request) {
 	}
 	const Policy &policy = policy_of(probe.row, request);
 	const Fingerprint stored{probe.row.has_fingerprint, probe.row.fingerprint};
-	return answer_settled(probe, policy, is_same_request(stored, policy, request));
+	return answer_settled(probe, policy, is_same_request(probe.row.key, stored, policy, request));
 }
 
 Answer answer_claim(const Claim &own, bool same_request) {
@@ -67,29 +65,106 @@ Answer answer_claim(const Claim &own, bool same_request) {
 	return answer_of_claim(decide(&record, 0, own.policy->retry_after), own);
 }
 
+Match match_key(const Ledger &ledger, const Request &request, const Digest128 &key, bool exact) {
+	Match match;
+	match.probe = probe(ledger, key, exact);
+	match.answer = answer_probe(match.probe, request);
+	return match;
+}
+
+// Whether there is a row that counts: one that answers, or that a claim has to take up.
+bool decides(const Match &match) {
+	return !owns(match.answer.decision) || match.answer.decision.continues;
+}
+
+// The request's own row of a higher version that carries its key, if there is one.
+bool match_newer(const Ledger &ledger, const Request &request, bool exact, Match *found) {
+	for (const Policy &version : request.newer) {
+		Digest128 key;
+		if (!derive_under(version, request.call, key))
+			continue;
+		switch (find_alias(request.key, key)) {
+		case Presence::None: continue;
+		case Presence::InFlight: found->answer = answer_in_flight(request); return true;
+		case Presence::Settled: break;
+		}
+		const Match match = match_key(ledger, request, key, exact);
+		if (decides(match)) {
+			*found = match;
+			return true;
+		}
+	}
+	return false;
+}
+
+// Rows of a higher version that carry the request's key. There can be many, which differ in a field that
+// the higher version has added: the one that is the request comes before all others, which conflict.
+Match match_alias(const Ledger &ledger, const Request &request, bool exact, const Match &none) {
+	Match found = none;
+	if (match_newer(ledger, request, exact, &found))
+		return found;
+	bool in_flight = false;
+	AliasScan scan(request.key);
+	Digest128 key;
+	for (Presence presence; (presence = scan.next(&key)) != Presence::None;) {
+		if (presence == Presence::InFlight) {
+			in_flight = true;
+			continue;
+		}
+		const Match match = match_key(ledger, request, key, exact);
+		if (decides(match)) {
+			found = match;
+			break;
+		}
+	}
+	scan.close();
+	if (in_flight && !decides(found))
+		found.answer = answer_in_flight(request);
+	return found;
+}
+
+// Whether the claim's row will carry the key as an alias.
+bool has_lower_key(const Claim &claim, const Digest128 &key) {
+	return claim.locks.size() > 1 &&
+	       std::find(claim.locks.begin() + 1, claim.locks.end(), key) != claim.locks.end();
+}
+
 } // namespace
 
 Match match(const Ledger &ledger, const Request &request, bool exact) {
-	Match own;
-	own.probe = probe(ledger, request.key, exact);
-	own.answer = answer_probe(own.probe, request);
-	if (request.older.empty() || !owns(own.answer.decision) || own.answer.decision.continues)
+	const Match own = match_key(ledger, request, request.key, exact);
+	if (decides(own))
 		return own;
+	// Rows past their life have other keys, so they are not in the way.
 	for (const OlderKey &older : request.older) {
-		Match match;
-		match.probe = probe(ledger, older.key, exact);
-		match.answer = answer_probe(match.probe, request);
-		// An older row past its life is gone: it has another key, so it is not in the way either.
-		if (!owns(match.answer.decision) || match.answer.decision.continues)
+		const Match match = match_key(ledger, request, older.key, exact);
+		if (decides(match))
 			return match;
 	}
-	return own;
+	return request.newer.empty() ? own : match_alias(ledger, request, exact, own);
 }
 
 Claim *find_own_claim(const Request &request) {
 	Claim *own = find_claim(request.key);
-	for (std::size_t i = 0; own == nullptr && i < request.older.size(); ++i)
-		own = find_claim(request.older[i].key);
+	for (const OlderKey &older : request.older) {
+		if (own != nullptr && own->state() != State::Released)
+			break;
+		Claim *claim = find_claim(older.key);
+		if (claim != nullptr && (own == nullptr || claim->state() != State::Released))
+			own = claim;
+	}
+	// As in match_alias.
+	for (std::size_t i = 0; own == nullptr && i < request.newer.size(); ++i) {
+		Digest128 key;
+		Claim *claim =
+			derive_under(request.newer[i], request.call, key) ? find_claim(key) : nullptr;
+		if (claim != nullptr && has_lower_key(*claim, request.key))
+			own = claim;
+	}
+	for (Claim *claim = first_claim(); own == nullptr && !request.newer.empty() && claim != nullptr;
+	     claim = claim->next)
+		if (claim->state() != State::Released && has_lower_key(*claim, request.key))
+			own = claim;
 	return own;
 }
 
@@ -102,7 +177,7 @@ Answer answer_named(const Claim &own) {
 }
 
 bool is_request_of(const Claim &own, const Request &request) {
-	return is_same_request(own.fingerprint, *own.policy, request);
+	return is_same_request(own.key, own.fingerprint, *own.policy, request);
 }
 
 Answer answer_named(const Probe &probe, const Policy &policy) {

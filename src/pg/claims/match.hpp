@@ -19,8 +19,8 @@ struct Match {
 	Answer answer;
 };
 
-// Looks under the request's own key and then under its keys of lower versions, since an intent that was
-// claimed before a new version came is the same intent after it.
+// Looks under the request's own key, then under its keys of lower versions, and for rows of higher
+// versions that carry its key as an alias: one intent is one intent, whichever version a client knows.
 Match match(const Ledger &ledger, const Request &request, bool exact);
 
 // The claim of this transaction for the request, under any of its keys.

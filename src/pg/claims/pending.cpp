@@ -98,7 +98,7 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.key = fresh.key;
 	claim.policy = fresh.policy;
 	claim.tenant = copy_text(request.call.tenant);
-	claim.fingerprint = request.fingerprint;
+	claim.fingerprint = fresh.fingerprint;
 	claim.claimed_at = fresh.claimed_at;
 	claim.lease_end = fresh.lease_end;
 	claim.fence = fresh.fence;

@@ -52,9 +52,10 @@ struct Claim {
 };
 
 struct NewClaim {
-	const Request *request; // whose keys are locked
-	Digest128 key;          // the row's: an older version's when that one's row is taken up
-	const Policy *policy;   // likewise
+	const Request *request;  // whose keys are locked
+	Digest128 key;           // the row's: an older version's when that one's row is taken up
+	const Policy *policy;    // likewise
+	Fingerprint fingerprint; // under `policy`
 	Micros claimed_at;
 	Micros lease_end;
 	int64 fence;

@@ -133,9 +133,7 @@ std::span<const OlderKey> older_keys(const Request &request, std::span<const Pol
 	std::size_t count = 0;
 	for (const Policy &version : versions) {
 		Digest128 key;
-		if (version.fault.what != nullptr ||
-		    check_occurrence(version, request.call.occurrence).message != nullptr ||
-		    key_under(version, request.call, key).problem != Problem::None || key == request.key)
+		if (version.retired || !derive_under(version, request.call, key) || key == request.key)
 			continue;
 		new (&keys[count++]) OlderKey{&version, key};
 	}
@@ -208,7 +206,6 @@ Refusal derive(const Call &call, Request &request) {
 	if (found.policy == nullptr)
 		return refuse_undefined(call);
 	request.policy = found.policy;
-	request.superseded = found.superseded;
 	if (request.policy->fault.what != nullptr)
 		raise_definition_fault(call.operation, request.policy->fault);
 	refusal = check_occurrence(*request.policy, call.occurrence);
@@ -220,6 +217,7 @@ Refusal derive(const Call &call, Request &request) {
 		return refuse_fault(fault);
 	request.fingerprint = fingerprint_of(request.policy->recipe, JsonbDocument(call.arguments));
 	request.older = older_keys(request, found.older);
+	request.newer = found.newer;
 	return {};
 }
 
@@ -243,12 +241,21 @@ text *intent_text(const Call &call) {
 	return sink.finish();
 }
 
-bool fingerprint_under(const Policy &policy, const Call &call, Fingerprint &fingerprint) {
-	if (policy.fault.what != nullptr)
-		return false;
-	const JsonbDocument document(call.arguments);
-	fingerprint = fingerprint_of(policy.recipe, document);
-	return true;
+bool derive_under(const Policy &policy, const Call &call, Digest128 &key) {
+	return policy.fault.what == nullptr &&
+	       check_occurrence(policy, call.occurrence).message == nullptr &&
+	       key_under(policy, call, key).problem == Problem::None;
+}
+
+bool is_same_under(const Policy &policy, const Call &call, const Digest128 &key,
+                   const Fingerprint &fingerprint) {
+	Digest128 derived;
+	return derive_under(policy, call, derived) && derived == key &&
+	       same(fingerprint, fingerprint_of(policy.recipe, JsonbDocument(call.arguments)));
+}
+
+bool same(const Fingerprint &a, const Fingerprint &b) {
+	return a.present == b.present && (!a.present || a.digest == b.digest);
 }
 
 void raise_refusal(const Refusal &refusal) {

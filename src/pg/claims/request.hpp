@@ -40,7 +40,7 @@ struct Request {
 	Digest128 key;
 	Fingerprint fingerprint;         // under `policy`
 	std::span<const OlderKey> older; // those that differ from `key`
-	bool superseded;                 // the operation has a higher version
+	std::span<const Policy> newer;   // whose rows can carry `key` as an alias
 };
 
 // Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.
@@ -64,9 +64,16 @@ Request require_request(const Call &call);
 // The document that the key is a digest of, in canonical form. Raises like require_request.
 text *intent_text(const Call &call);
 
-// The fingerprint under another version of the operation: rows are compared under the version that
-// they were written with. False: the request cannot be read under it, so it is another request.
-bool fingerprint_under(const Policy &policy, const Call &call, Fingerprint &fingerprint);
+// The request's key under another version. False: that one would refuse the request.
+bool derive_under(const Policy &policy, const Call &call, Digest128 &key);
+
+// Whether a row of this key and fingerprint, written under another version of the operation, is of the
+// request: a row is compared under the version that it was written with, and a request that cannot be
+// read under that one is another request.
+bool is_same_under(const Policy &policy, const Call &call, const Digest128 &key,
+                   const Fingerprint &fingerprint);
+
+bool same(const Fingerprint &a, const Fingerprint &b);
 
 [[noreturn]] void raise_refusal(const Refusal &refusal);
 

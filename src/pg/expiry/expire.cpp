@@ -16,6 +16,7 @@ extern "C" {
 #include "pg/claims/match.hpp"
 #include "pg/expiry/sweep_memory.hpp"
 #include "pg/policy/policy.hpp"
+#include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/row_codec.hpp"
@@ -62,6 +63,7 @@ private:
 	bool page(BlockNumber block) {
 		Candidate candidates[MaxHeapTuplesPerPage];
 		int count = 0;
+		gone_count_ = 0;
 		policies_ = all_policies(); // now, since nothing may be loaded while the buffer is locked
 		// The pin lasts until the rows are deleted: without it their places could be given to others.
 		Buffer buffer =
@@ -89,6 +91,7 @@ private:
 				remove(candidates[i]);
 		}
 		ReleaseBuffer(buffer);
+		delete_aliases({gone_, gone_count_});
 		return room;
 	}
 
@@ -129,6 +132,7 @@ private:
 			return;
 		}
 		if (delete_row(ledger_, candidate.tid)) {
+			gone_[gone_count_++] = candidate.key;
 			++deleted_;
 			--left_;
 		} else {
@@ -141,6 +145,8 @@ private:
 	const Ledger &ledger_;
 	int32 left_;
 	int32 deleted_ = 0;
+	Digest128 gone_[MaxHeapTuplesPerPage]; // of the page at hand
+	std::size_t gone_count_ = 0;
 	BufferAccessStrategy strategy_;
 	std::span<const Policy> policies_;
 	Micros shortest_life_;

@@ -75,6 +75,9 @@ enum OperationColumn {
 	op_lease,
 	op_retry_after,
 	op_max_response_bytes,
+	op_defined_at,
+	op_unlinked,
+	op_retired,
 };
 
 void read_policy(MemoryContext context, const Datum *values, const bool *nulls, Policy &policy) {
@@ -85,6 +88,8 @@ void read_policy(MemoryContext context, const Datum *values, const bool *nulls, 
 		nulls[op_key_fields] ? nullptr : DatumGetJsonbP(values[op_key_fields]),
 		DatumGetArrayTypeP(values[op_unchecked_fields]), arena_in(context), policy.recipe);
 	policy.prefix = text_in(context, values[op_key_prefix]);
+	policy.unlinked = DatumGetBool(values[op_unlinked]);
+	policy.retired = DatumGetBool(values[op_retired]);
 	policy.external = text_in(context, values[op_effect]) == "external";
 	policy.retention = interval_micros(DatumGetIntervalP(values[op_retention]));
 	policy.failure_retention = interval_micros(DatumGetIntervalP(values[op_failure_retention]));
@@ -214,15 +219,22 @@ FoundPolicy find_policy(std::string_view operation, int32 version) {
 	const auto is_ours = [&](std::size_t at) {
 		return cache.policies[at].recipe.operation == operation;
 	};
+	while (version == 0 && low > 1 && is_ours(low - 1) && cache.policies[low - 1].retired &&
+	       is_ours(low - 2))
+		--low;
 	if (low == 0 || !is_ours(low - 1) ||
 	    (version != 0 && cache.policies[low - 1].recipe.version != version))
 		return {};
-	std::size_t first = low - 1;
-	while (first > 0 && is_ours(first - 1))
+	const std::size_t found = low - 1;
+	std::size_t first = found;
+	while (first > 0 && is_ours(first - 1) && !cache.policies[first].unlinked)
 		--first;
-	return {&cache.policies[low - 1],
-	        {&cache.policies[first], low - 1 - first},
-	        low < cache.count && is_ours(low)};
+	std::size_t end = found + 1;
+	while (end < cache.count && is_ours(end) && !cache.policies[end].unlinked)
+		++end;
+	return {&cache.policies[found],
+	        {&cache.policies[first], found - first},
+	        {&cache.policies[found] + 1, end - found - 1}};
 }
 
 const Policy *find_policy_by_id(int16 id) {

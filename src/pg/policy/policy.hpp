@@ -20,6 +20,8 @@ struct Policy {
 	Recipe recipe;
 	DefinitionFault fault; // a row that raw SQL made unreadable: refused when it is used
 	std::string_view prefix;
+	bool unlinked; // its intents are others than those of the lower versions
+	bool retired;  // no new claims, and no look-ups under it
 	bool external;
 	Micros retention;
 	Micros failure_retention;
@@ -32,11 +34,11 @@ struct Policy {
 
 struct FoundPolicy {
 	const Policy *policy = nullptr; // NULL: not defined
-	std::span<const Policy> older;  // the operation's lower versions
-	bool superseded = false;        // it has a higher version
+	std::span<const Policy> older; // the lower versions that it is linked to, retired ones included
+	std::span<const Policy> newer; // the higher versions that are linked to it, likewise
 };
 
-// The given version of an operation, or its highest when `version` is 0.
+// The given version of an operation, or its highest that is not retired when `version` is 0.
 //
 // A policy lives until the end of the transaction, even when it is redefined meanwhile. Which
 // definitions a call sees: those committed by now and those of this transaction, whatever its

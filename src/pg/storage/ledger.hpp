@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "postgres.h"
+#include "access/htup.h"
 #include "access/transam.h"
 #include "utils/relcache.h"
 }
@@ -65,6 +66,10 @@ bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row
 
 // False: another transaction is changing it, or it is gone.
 bool delete_row(const Ledger &ledger, const ItemPointerData &tid);
+
+// Makes the entries of a tuple that was just written in every index of its table. Raises 40001, at once,
+// when a unique one has another row of its key.
+void insert_into_all_indexes(Relation table, HeapTuple tuple);
 
 // Raises 40001 for a row that changed although its key's lock was held.
 [[noreturn]] void outside_writer();

@@ -19,30 +19,11 @@ namespace pg_idem {
 
 namespace {
 
-// Someone else may have added indexes, with expressions or predicates: the executor knows how.
-void insert_into_all_indexes(const Ledger &ledger, HeapTuple tuple) {
-	EState *estate = CreateExecutorState();
-	ResultRelInfo *info = makeNode(ResultRelInfo);
-	InitResultRelInfo(info, ledger.table, 0, nullptr, 0);
-	ExecOpenIndices(info, false);
-	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(RelationGetDescr(ledger.table), &TTSOpsHeapTuple);
-	ExecStoreHeapTuple(tuple, slot, false);
-	slot->tts_tid = tuple->t_self;
-	slot->tts_tableOid = RelationGetRelid(ledger.table);
-	// Every unique index is checked like our own: a conflict is reported instead of waited for.
-	bool conflict = false;
-	if (insert_index_tuples(info, slot, estate, &conflict) != NIL || conflict)
-		outside_writer();
-	ExecDropSingleTupleTableSlot(slot);
-	ExecCloseIndices(info);
-	FreeExecutorState(estate);
-}
-
 void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, bool *nulls) {
 	List *indexes = RelationGetIndexList(ledger.table);
+	// Someone may have added indexes, with expressions or predicates: the executor knows how.
 	if (list_length(indexes) > 1) {
-		insert_into_all_indexes(ledger, tuple);
+		insert_into_all_indexes(ledger.table, tuple);
 		list_free(indexes);
 		return;
 	}
@@ -67,6 +48,24 @@ void outside_writer() {
 			 "A row of the same key was written without the key's lock: by a restore, a logical subscription or SQL on idem.key."),
 	     errhint("Retry the whole transaction.")));
 	pg_unreachable();
+}
+
+void insert_into_all_indexes(Relation table, HeapTuple tuple) {
+	EState *estate = CreateExecutorState();
+	ResultRelInfo *info = makeNode(ResultRelInfo);
+	InitResultRelInfo(info, table, 0, nullptr, 0);
+	ExecOpenIndices(info, false);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table), &TTSOpsHeapTuple);
+	ExecStoreHeapTuple(tuple, slot, false);
+	slot->tts_tid = tuple->t_self;
+	slot->tts_tableOid = RelationGetRelid(table);
+	// Every unique index is checked like our own: a conflict is reported instead of waited for.
+	bool conflict = false;
+	if (insert_index_tuples(info, slot, estate, &conflict) != NIL || conflict)
+		outside_writer();
+	ExecDropSingleTupleTableSlot(slot);
+	ExecCloseIndices(info);
+	FreeExecutorState(estate);
 }
 
 void insert_row(const Ledger &ledger, const Row &row) {
