@@ -61,14 +61,7 @@ struct Memory {
 
 // 17 lets an extension name its wait events (c9af054653).
 uint32 wait_event() {
-#if PG_VERSION_NUM >= 170000
-	static uint32 event = 0;
-	if (event == 0)
-		event = WaitEventExtensionNew("PgIdemLauncher");
-	return event;
-#else
 	return PG_WAIT_EXTENSION;
-#endif
 }
 
 // Until something happens, or for so many milliseconds; -1: however long it takes.
