@@ -144,17 +144,28 @@ COMMENT ON FUNCTION idem.has_rows(smallint) IS
 
 -- Claims of other transactions are in their memory only, until they commit. In slices: whoever queues for
 -- a lock makes all that come later queue behind it, and one forgotten transaction must not stop every
--- claim for as long as it is forgotten.
+-- claim for as long as it is forgotten. The slices grow, so that a stream of transactions is waited out
+-- and the deadlock detector, which looks after deadlock_timeout, sees this wait; and they come to an end.
 CREATE FUNCTION idem.wait_for_claims() RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = 0 AS $$
+DECLARE
+	slice integer := 100; -- milliseconds
+	give_up timestamptz := clock_timestamp() + interval '1 minute';
 BEGIN
 	LOOP
+		PERFORM set_config('lock_timeout', slice::text, true);
 		BEGIN
 			LOCK TABLE idem.key IN SHARE MODE;
 			RETURN;
 		EXCEPTION WHEN lock_not_available THEN
-			PERFORM pg_catalog.pg_sleep(0.5);
+			IF clock_timestamp() > give_up THEN
+				RAISE EXCEPTION 'transactions with claims did not end within a minute' USING ERRCODE = '55P03',
+					DETAIL = 'The definition would change what their claims mean.',
+					HINT = 'Look for idle transactions in pg_stat_activity and pg_prepared_xacts, end them, and try again.';
+			END IF;
 		END;
+		PERFORM pg_sleep(slice / 1000.0);
+		slice := least(slice * 2, 2000);
 	END LOOP;
 END $$;
 COMMENT ON FUNCTION idem.wait_for_claims() IS

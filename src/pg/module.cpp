@@ -4,6 +4,10 @@ extern "C" {
 #include "postgres.h"
 #include "fmgr.h"
 
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 160000
+#error "pg_idem writes its table directly, and is built and tested for PostgreSQL 15 only"
+#endif
+
 PG_MODULE_MAGIC;
 
 PGDLLEXPORT void _PG_init(void);

@@ -59,22 +59,10 @@ struct Memory {
 	int skip;     // rounds to leave out because of them
 };
 
-// 17 lets an extension name its wait events (c9af054653).
-uint32 wait_event() {
-#if PG_VERSION_NUM >= 170000
-	static uint32 event = 0;
-	if (event == 0)
-		event = WaitEventExtensionNew("PgIdemLauncher");
-	return event;
-#else
-	return PG_WAIT_EXTENSION;
-#endif
-}
-
 // Until something happens, or for so many milliseconds; -1: however long it takes.
 void rest(long timeout_ms) {
 	const int events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout_ms >= 0 ? WL_TIMEOUT : 0);
-	WaitLatch(MyLatch, events, timeout_ms, wait_event());
+	WaitLatch(MyLatch, events, timeout_ms, PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	if (ProcDiePending) {
 		// Not a matter for the log, which CHECK_FOR_INTERRUPTS makes of it. 1: to be started again,
