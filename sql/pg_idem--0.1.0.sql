@@ -347,11 +347,10 @@ CREATE TABLE idem.field_pattern (
 	category text    NOT NULL CHECK (category <> ''),
 	finding  text    NOT NULL,
 	reason   text    NOT NULL,
-	built_in boolean NOT NULL DEFAULT false,
-	PRIMARY KEY (pattern, place, built_in)
+	PRIMARY KEY (pattern, place)
 );
 COMMENT ON TABLE idem.field_pattern IS
-	'names of fields that do not belong where they are: read by idem_lint_schema, idem_strip_schema and the warnings of idem_define. Rows of your own are dumped, the built-in ones are not';
+	'names of fields that do not belong where they are: read by idem_lint_schema, idem_strip_schema and the warnings of idem_define. The built-in ones are in the view idem.known_field_pattern';
 COMMENT ON COLUMN idem.field_pattern.pattern IS
 	'regular expression on the last name of a path, in lower case with underscores: request_id for requestID and X-Request-Id alike';
 COMMENT ON COLUMN idem.field_pattern.place IS
@@ -360,12 +359,14 @@ COMMENT ON COLUMN idem.field_pattern.category IS
 	'a word for the kind of field. The category allowed is an exception: where such a row matches, no other counts';
 COMMENT ON COLUMN idem.field_pattern.finding IS 'the end of the sentence "field ... of operation ..."';
 COMMENT ON COLUMN idem.field_pattern.reason IS 'why it does not belong there and what to do, in sentences';
-COMMENT ON COLUMN idem.field_pattern.built_in IS 'true for the rows that came with the extension';
+SELECT pg_catalog.pg_extension_config_dump('idem.field_pattern', '');
 
 -- The names are searched for in snake_case. Names that mean something else to a business stay out: pull_request_id,
 -- delivery_number, send_at, max_attempts.
-INSERT INTO idem.field_pattern (place, category, finding, reason, pattern, built_in)
-	SELECT seed.*, true FROM (VALUES
+-- A view, since a table that is filled on installation is what a restore and a subscription would fill again.
+CREATE VIEW idem.known_field_pattern AS
+	SELECT built_in.pattern, built_in.place, built_in.category, built_in.finding, built_in.reason, true AS built_in
+	FROM (VALUES
 	('schema', 'idempotency key', 'looks like an idempotency key',
 		'A model that makes up keys makes up another one when it repeats itself. The key is computed from the intent.',
 		'(^|_)(idempotency|idempotence|idempotent|idem)_?(key|token|id)$|^(x_)?idempotenc[ey]$'),
@@ -394,15 +395,15 @@ INSERT INTO idem.field_pattern (place, category, finding, reason, pattern, built
 		'(^|_)(reason|notes?|memo|description|comments?|message|text|body|summary|explanation|details?|prompt|subject)$'),
 	('unchecked', 'consequence', 'decides what the effect does',
 		'A repeat that changes an unchecked field is answered as a replay of the first request.',
-		'(^|_)(amount|currency|recipient|dry_run)$')) seed;
-
--- The built-in rows come with CREATE EXTENSION: in a dump they would be there twice.
-SELECT pg_catalog.pg_extension_config_dump('idem.field_pattern', 'WHERE NOT built_in');
+		'(^|_)(amount|currency|recipient|dry_run)$')) built_in (place, category, finding, reason, pattern)
+	UNION ALL
+	SELECT p.pattern, p.place, p.category, p.finding, p.reason, false FROM idem.field_pattern p;
+COMMENT ON VIEW idem.known_field_pattern IS 'the patterns that are searched for: the built-in ones, and those of idem.field_pattern';
 
 CREATE FUNCTION idem.find_pattern(name text, place text) RETURNS TABLE (category text, finding text, reason text)
 	LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp AS $$
 	SELECT best.category, best.finding, best.reason FROM (
-		SELECT p.* FROM idem.field_pattern p
+		SELECT p.* FROM idem.known_field_pattern p
 			WHERE p.place = find_pattern.place
 			  AND lower(regexp_replace(regexp_replace(regexp_replace(name,
 				'([A-Z])([A-Z][a-z])', '\1_\2', 'g'), '([a-z0-9])([A-Z])', '\1_\2', 'g'), '[^[:alnum:]]+', '_', 'g')) ~ p.pattern

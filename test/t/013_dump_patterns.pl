@@ -11,7 +11,7 @@ my $node = PostgreSQL::Test::Cluster->new('patterns');
 $node->init;
 $node->start;
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $rows = "SELECT string_agg(p::text, E'\\n' ORDER BY p::text) FROM idem.field_pattern p";
+my $rows = "SELECT string_agg(p::text, E'\\n' ORDER BY p::text) FROM idem.known_field_pattern p";
 
 $node->safe_psql('postgres', 'CREATE DATABASE source');
 $node->safe_psql('source', 'CREATE EXTENSION pg_idem');
@@ -35,7 +35,7 @@ $node->safe_psql('source', q{
 	INSERT INTO idem.field_pattern (place, pattern, category, finding, reason) VALUES
 		('schema', '^operator_id$', 'house rule', 'looks like our operator', 'Our gateway sets it.'),
 		('schema', '^sent_at$', 'allowed', '', '');
-	INSERT INTO idem.field_pattern SELECT pattern, place, category, finding, reason FROM idem.field_pattern WHERE category = 'nonce'});
+	INSERT INTO idem.field_pattern SELECT pattern, place, category, finding, reason FROM idem.known_field_pattern WHERE category = 'nonce'});
 my $expected = $node->safe_psql('source', $rows);
 is(restored('plain'), $expected, 'C113: rows of the user are in a plain dump');
 is(restored('custom', '-Fc'), $expected, 'C113: and in a custom one');

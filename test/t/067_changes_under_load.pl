@@ -65,7 +65,7 @@ for my $change (@changes)
 	wait_for($node, "SELECT count(*) > least($effects + 300, $intents * 0.9) FROM effect");
 }
 ok($run->pumpable, 'the clients went on all the time');
-$run->signal('INT');
+$run->signal('TERM');
 $run->finish;
 is($errors =~ /ERROR/ ? $errors : '', '', 'no client met an error');
 
