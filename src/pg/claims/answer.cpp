@@ -152,7 +152,8 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 	Oid type = get_fn_expr_rettype(fcinfo->flinfo);
 	if (!OidIsValid(type))
 		type = get_func_rettype(fcinfo->flinfo->fn_oid);
-	TupleDesc descriptor = lookup_rowtype_tupdesc(type, -1);
+	// Not pinned: nothing between here and the end reads invalidations.
+	TupleDesc descriptor = lookup_type_cache(type, TYPECACHE_TUPDESC)->tupDesc;
 	if (descriptor->natts != field_count)
 		ereport(
 			ERROR,
@@ -191,7 +192,6 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 		set(f_completed_at, TimestampTzGetDatum(answer.completed_at));
 	set(f_message, text_datum(message_of(answer)));
 	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-	ReleaseTupleDesc(descriptor);
 	return HeapTupleGetDatum(tuple);
 }
 

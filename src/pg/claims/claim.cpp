@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "tcop/utility.h"
@@ -178,6 +179,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 		}
 		return answer_own(*mine, request);
 	}
+	const XLogRecPtr before = GetXLogInsertRecPtr();
 	Match found = match(ledger, request, false);
 	if (!owns(found.answer.decision)) {
 		require_visible(found.probe);
@@ -187,7 +189,10 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 	refuse_retired(request);
 
 	const bool locked = try_lock_keys(request);
-	found = match(ledger, request, locked);
+	// A rival's row is in the log before its lock is free. Where there was no index entry at all, and the
+	// log has not grown since before that look, there is none now.
+	if (!locked || !found.empty || GetXLogInsertRecPtr() != before)
+		found = match(ledger, request, locked);
 	if (!locked && owns(found.answer.decision))
 		return answer_in_flight(request);
 	require_visible(found.probe);

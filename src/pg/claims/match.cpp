@@ -132,9 +132,10 @@ bool has_lower_key(const Claim &claim, const Digest128 &key) {
 } // namespace
 
 Match match(const Ledger &ledger, const Request &request, bool exact) {
-	const Match own = match_key(ledger, request, request.key, exact);
+	Match own = match_key(ledger, request, request.key, exact);
 	if (decides(own))
 		return own;
+	own.empty = !own.probe.met && request.older.empty() && request.newer.empty();
 	// Rows past their life have other keys, so they are not in the way.
 	for (const OlderKey &older : request.older) {
 		const Match match = match_key(ledger, request, older.key, exact);

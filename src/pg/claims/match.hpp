@@ -17,6 +17,7 @@ namespace pg_idem {
 struct Match {
 	Probe probe;
 	Answer answer;
+	bool empty = false; // no index entry was met, dead or alive, and there was one place to look
 };
 
 // Looks under the request's own key, then under its keys of lower versions, and for rows of higher

@@ -43,6 +43,7 @@ struct Probe {
 	Presence presence = Presence::None;
 	TransactionId changer =
 		InvalidTransactionId; // in flight: who updates or deletes a committed row
+	bool met = false;         // an index entry, whether or not a row lives there
 	bool own = false;         // written by this transaction
 	bool snapshot_sees =
 		true; // false: committed after the snapshot of a repeatable-read transaction

@@ -89,8 +89,8 @@ Probe probe(const Ledger &ledger, const Digest128 &key, bool exact) {
 	constexpr int most = 4;
 	Probe result;
 	for (int tries = 0; tries < most; ++tries) {
-		const bool met = probe_once(ledger, key, result);
-		if (!met || !exact || result.presence != Presence::None)
+		result.met = probe_once(ledger, key, result);
+		if (!result.met || !exact || result.presence != Presence::None)
 			break;
 	}
 	return result;
