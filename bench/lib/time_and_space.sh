@@ -44,16 +44,16 @@ measure_loops() {
 
 # Transactions a second, each with an effect, as prepared statements over a socket.
 measure_wire() {
-	local round count contender tps
+	local round count contender tps log=$scratch/pgbench.log
 	say "pgbench: $wire_rounds rounds of $seconds seconds"
 	for ((round = 0; round < wire_rounds; ++round)); do
 		for count in "${clients[@]}"; do
 			for contender in "${wire_contenders[@]}"; do
-				tps=$("$bindir/pgbench" -n -M prepared -c "$count" -j "$count" -T "$seconds" \
+				"$bindir/pgbench" -n -M prepared -c "$count" -j "$count" -T "$seconds" \
 					-D intents="$intents" -f "$project/bench/wire/$contender.sql" \
-					"bench_$contender" 2>&1 | tee "$scratch/pgbench.log" |
-					sed -n 's/^tps = \([0-9.]*\).*/\1/p')
-				[ -n "$tps" ] || die "pgbench failed: $(tail -n 5 "$scratch/pgbench.log")"
+					"bench_$contender" >"$log" 2>&1 ||
+					die "pgbench failed: $(tail -n 5 "$log")"
+				tps=$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$log")
 				result "tps_$count" "$contender" "$tps"
 			done
 		done

@@ -1,4 +1,4 @@
-\set i random(1000000, 800000000000)
+\set i random(1000000, 800000000000000000)
 BEGIN;
 INSERT INTO bench.plain (key, completed_at, elapsed, policy, state, tenant, effect_ref)
 	VALUES (bench.uuid_of(idem_digest(bench.arguments(:i))),

@@ -1,4 +1,4 @@
-\set i random(1000000, 800000000000)
+\set i random(1000000, 800000000000000000)
 BEGIN;
 INSERT INTO bench.pair (key, tenant, state, claimed_at)
 	VALUES (bench.uuid_of(idem_digest(bench.arguments(:i))), 'acme', 'o', clock_timestamp())
