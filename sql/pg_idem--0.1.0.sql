@@ -433,6 +433,7 @@ CREATE FUNCTION idem.subschemas(schema jsonb) RETURNS TABLE (path text[], subsch
 		WHERE k.name IN ('items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties',
 		                 'unevaluatedProperties', 'if', 'then', 'else',
 		                 'function', 'parameters', 'input_schema', 'inputSchema')
+		  AND jsonb_typeof(k.member) <> 'array' -- whose elements are below; looked at twice, each level would double
 	UNION ALL
 	SELECT ARRAY[k.name, m.name], m.member FROM idem.members(schema) k CROSS JOIN LATERAL idem.members(k.member) m
 		WHERE k.name IN ('patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies')

@@ -113,4 +113,9 @@ RESET SESSION AUTHORIZATION;
 DROP ROLE regress_idem_lint;
 
 SELECT FROM pg_temp.remove('lint.warn');
+-- Every array of schemas is looked into once: twice would double the work with each level.
+SET statement_timeout = '1min';
+SELECT is((SELECT count(*) FROM idem_lint_schema((repeat('{"items":[', 30) || '{"properties":{"nonce":{}}}' || repeat(']}', 30))::jsonb)),
+	1::bigint, 'thirty levels of item lists');
+RESET statement_timeout;
 SELECT * FROM finish();
