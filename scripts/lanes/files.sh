@@ -21,7 +21,7 @@ layout_of_cpp_files() {
 
 shell_scripts_are_clean() {
 	# What scripts/lib holds is read where it is sourced.
-	shellcheck -x -a scripts/demo scripts/test scripts/lanes/*.sh .ci/run
+	shellcheck -x -a scripts/demo scripts/test scripts/lanes/*.sh bench/run .ci/run
 }
 
 # Prints the lines of a list that should be empty.
