@@ -154,7 +154,7 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 		type = get_func_rettype(fcinfo->flinfo->fn_oid);
 	// Not pinned: nothing between here and the end reads invalidations.
 	TupleDesc descriptor = lookup_type_cache(type, TYPECACHE_TUPDESC)->tupDesc;
-	if (descriptor->natts != field_count)
+	if (descriptor == nullptr || descriptor->natts != field_count)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("type \"idem.claim\" was changed"),

@@ -214,18 +214,16 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 	Row &row = found.row;
 	const bool fence_fits = row.has_fence && finish.has_fence && row.fence == finish.fence;
 	const bool own_open = found.own && row.state == State::Open;
-	const Kept kept = keep(finish.response, *policy);
-	const bool same = row.state == ending.state &&
-	                  (!row.finished || same_result(finish, kept, row.effect_ref, row.response,
-	                                                row.response_omitted));
-	if (row.finished && !row.has_fence) {
-		if (found.own && same)
-			return "already";
-		already_finished(); // a local effect, or one that a person resolved: nobody holds its fence
-	}
-	if (!fence_fits && !(own_open && !finish.has_fence))
+	// A local effect, or a key that a person resolved: nobody holds its fence.
+	const bool ownerless = row.finished && !row.has_fence;
+	if (ownerless && !found.own)
+		already_finished();
+	if (!ownerless && !fence_fits && !(own_open && !finish.has_fence))
 		stale_fence(finish.has_fence);
-	if (same)
+	const Kept kept = keep(finish.response, *policy);
+	if (row.state == ending.state &&
+	    (!row.finished ||
+	     same_result(finish, kept, row.effect_ref, row.response, row.response_omitted)))
 		return "already";
 	if (row.finished)
 		already_finished();

@@ -6,11 +6,8 @@ extern "C" {
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "rewrite/prs2lock.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
@@ -23,9 +20,9 @@ extern "C" {
 
 #include <algorithm>
 
-#include "pg/errors.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/relations.hpp"
+#include "pg/storage/table_shape.hpp"
 
 namespace pg_idem {
 
@@ -33,63 +30,17 @@ namespace {
 
 constexpr AttrNumber attr_alias = 1, attr_key = 2, attr_count = 2;
 
-[[noreturn]] void refuse(const char *why) {
-	ereport(ERROR,
-	        (errcode(errcode_unusable_ledger), errmsg("table \"idem.alias\" cannot be used"),
-	         errdetail("%s", why),
-	         errhint("It is written directly, so nothing may be added to it. Undo the change.")));
-	pg_unreachable();
-}
+constexpr ColumnShape columns[attr_count] = {{"alias", UUIDOID, true}, {"key", UUIDOID, true}};
+constexpr AttrNumber primary_key[] = {attr_alias, attr_key};
+constexpr TableShape alias_shape = {"idem.alias", columns, primary_key, false};
 
-bool is_uuid(TupleDesc columns, AttrNumber attribute, const char *name) {
-	const FormData_pg_attribute *column = TupleDescAttr(columns, attribute - 1);
-	return !column->attisdropped && column->atttypid == UUIDOID && !column->atthasdef &&
-	       column->attgenerated == '\0' && strcmp(NameStr(column->attname), name) == 0;
-}
-
-// REINDEX CONCURRENTLY has a second one of the same columns for a while.
-bool can_refuse_rows(Oid oid) {
-	Relation index = index_open(oid, AccessShareLock);
-	const Form_pg_index form = index->rd_index;
-	const bool ours = form->indnkeyatts == attr_count && form->indkey.values[0] == attr_alias &&
-	                  form->indkey.values[1] == attr_key;
-	const bool can = form->indisexclusion || (form->indisunique && !ours);
-	index_close(index, AccessShareLock);
-	return can;
-}
-
-// As for the ledger itself (shape.hpp): direct writes pass by what anybody adds to the table.
+// As for the ledger itself: direct writes pass by what anybody adds to the table.
 void require_alias_shape(Relation table) {
 	static uint64 checked_generation = 0;
 	const uint64 generation = table_generation(Table::Alias);
 	if (checked_generation == generation)
 		return;
-	const FormData_pg_class *form = table->rd_rel;
-	if (form->relkind != RELKIND_RELATION || form->relispartition ||
-	    form->relam != HEAP_TABLE_AM_OID || form->relpersistence != RELPERSISTENCE_PERMANENT)
-		refuse("It is not a plain, permanent table.");
-	// The flag stays set after the last rule is gone.
-	if (form->relhasrules && table->rd_rules != nullptr && table->rd_rules->numLocks > 0)
-		refuse("It has a rule.");
-	if (form->relrowsecurity)
-		refuse("It has row security.");
-	if (table->trigdesc != nullptr)
-		refuse("It has a trigger or a foreign key.");
-	TupleDesc columns = RelationGetDescr(table);
-	bool ours = columns->natts >= attr_count && is_uuid(columns, attr_alias, "alias") &&
-	            is_uuid(columns, attr_key, "key");
-	for (int i = attr_count; i < columns->natts; ++i)
-		ours = ours && TupleDescAttr(columns, i)->attisdropped;
-	if (!ours)
-		refuse("It has other columns than the extension created.");
-	if (columns->constr != nullptr && columns->constr->num_check > 0)
-		refuse("It has a check constraint.");
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes)
-		if (can_refuse_rows(lfirst_oid(cell)))
-			refuse("It has another unique index, or an exclusion constraint.");
-	list_free(indexes);
+	require_table_shape(table, alias_shape);
 	checked_generation = generation;
 }
 
@@ -97,21 +48,6 @@ Relation open_aliases(LOCKMODE mode) {
 	Relation table = table_open(require_table(Table::Alias), mode);
 	require_alias_shape(table);
 	return table;
-}
-
-// Of the table's own index, which REINDEX CONCURRENTLY puts another in place of.
-Oid alias_index(Relation table) {
-	const Oid oid = RelationGetPrimaryKeyIndex(table);
-	if (!OidIsValid(oid))
-		refuse("It has no primary key that is checked at once.");
-	Relation index = index_open(oid, AccessShareLock);
-	const Form_pg_index form = index->rd_index;
-	const bool ours = form->indnkeyatts == attr_count && form->indkey.values[0] == attr_alias &&
-	                  form->indkey.values[1] == attr_key;
-	index_close(index, NoLock);
-	if (!ours)
-		refuse("Its primary key is not (alias, key).");
-	return oid;
 }
 
 Digest128 uuid_at(HeapTuple tuple, AttrNumber attribute, TupleDesc descriptor) {
@@ -144,14 +80,14 @@ Presence find_pair(Relation table, Oid index, const Digest128 &alias, const Dige
 }
 
 void insert_alias(Relation table, const Digest128 &alias, const Digest128 &key) {
-	TupleDesc columns = RelationGetDescr(table);
-	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * columns->natts));
-	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * columns->natts));
-	std::fill(nulls, nulls + columns->natts, true); // those that somebody has added and dropped
+	TupleDesc descriptor = RelationGetDescr(table);
+	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
+	std::fill(nulls, nulls + descriptor->natts, true); // those that somebody has added and dropped
 	values[attr_alias - 1] = PointerGetDatum(alias.data());
 	values[attr_key - 1] = PointerGetDatum(key.data());
 	nulls[attr_alias - 1] = nulls[attr_key - 1] = false;
-	HeapTuple tuple = heap_form_tuple(columns, values, nulls);
+	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
 	heap_insert(table, tuple, GetCurrentCommandId(true), 0, nullptr);
 	insert_into_all_indexes(table, tuple);
 	heap_freetuple(tuple);
@@ -167,14 +103,12 @@ void reserve_aliases() {
 	CurrentResourceOwner = CurTransactionResourceOwner;
 	LockRelationOid(require_table(Table::Alias), RowExclusiveLock);
 	CurrentResourceOwner = former;
-	Relation table = open_aliases(NoLock);
-	(void)alias_index(table);
-	table_close(table, NoLock);
+	table_close(open_aliases(NoLock), NoLock);
 }
 
 Presence find_alias(const Digest128 &alias, const Digest128 &key) {
 	Relation table = open_aliases(AccessShareLock);
-	const Presence presence = find_pair(table, alias_index(table), alias, key);
+	const Presence presence = find_pair(table, RelationGetPrimaryKeyIndex(table), alias, key);
 	table_close(table, NoLock);
 	return presence;
 }
@@ -184,7 +118,8 @@ AliasScan::AliasScan(const Digest128 &alias) : table_(open_aliases(AccessShareLo
 	ScanKeyData scan_key;
 	ScanKeyInit(&scan_key, attr_alias, BTEqualStrategyNumber, F_UUID_EQ,
 	            PointerGetDatum(alias.data()));
-	scan_ = systable_beginscan(table_, alias_index(table_), true, &dirty_, 1, &scan_key);
+	scan_ =
+		systable_beginscan(table_, RelationGetPrimaryKeyIndex(table_), true, &dirty_, 1, &scan_key);
 }
 
 Presence AliasScan::next(Digest128 *key) {
@@ -202,7 +137,7 @@ void AliasScan::close() {
 
 void insert_aliases(const Digest128 &key, std::span<const Digest128> aliases) {
 	Relation table = open_aliases(RowExclusiveLock);
-	const Oid index = alias_index(table);
+	const Oid index = RelationGetPrimaryKeyIndex(table);
 	for (const Digest128 &alias : aliases)
 		if (find_pair(table, index, alias, key) != Presence::Settled)
 			insert_alias(table, alias, key);

@@ -33,16 +33,25 @@ int32 milliseconds(Micros span) {
 	return static_cast<int32>(Min(Max(span, 0) / 1000, static_cast<Micros>(PG_INT32_MAX)));
 }
 
+// What the life of a key depends on.
+Row life_of(const Datum *values, const bool *nulls) {
+	Row row;
+	row.key = digest_at(values[col_key]);
+	row.policy = DatumGetInt16(values[col_policy]);
+	row.state = static_cast<State>(DatumGetChar(values[col_state]));
+	row.finished = !nulls[col_completed_at];
+	if (row.finished)
+		row.completed_at = DatumGetTimestampTz(values[col_completed_at]);
+	return row;
+}
+
 } // namespace
 
 Row decode_row(HeapTuple tuple) {
 	Datum values[column_count];
 	bool nulls[column_count];
 	heap_deform_tuple(tuple, row_descriptor(), values, nulls);
-	Row row;
-	row.key = digest_at(values[col_key]);
-	row.policy = DatumGetInt16(values[col_policy]);
-	row.state = static_cast<State>(DatumGetChar(values[col_state]));
+	Row row = life_of(values, nulls);
 	row.tenant = text_view(values[col_tenant]);
 	if (!nulls[col_effect_ref])
 		row.effect_ref = text_view(values[col_effect_ref]);
@@ -53,9 +62,6 @@ Row decode_row(HeapTuple tuple) {
 		row.response = DatumGetJsonbP(values[col_response]);
 	row.response_omitted =
 		!nulls[col_response_omitted] && DatumGetBool(values[col_response_omitted]);
-	row.finished = !nulls[col_completed_at];
-	if (row.finished)
-		row.completed_at = DatumGetTimestampTz(values[col_completed_at]);
 	if (!nulls[col_claimed_at])
 		row.claimed_at = DatumGetTimestampTz(values[col_claimed_at]);
 	else if (row.finished)
@@ -80,14 +86,7 @@ Row decode_life(HeapTuple tuple) {
 	Datum values[column_count];
 	bool nulls[column_count];
 	heap_deform_tuple(tuple, row_descriptor(), values, nulls);
-	Row row;
-	row.key = digest_at(values[col_key]);
-	row.policy = DatumGetInt16(values[col_policy]);
-	row.state = static_cast<State>(DatumGetChar(values[col_state]));
-	row.finished = !nulls[col_completed_at];
-	if (row.finished)
-		row.completed_at = DatumGetTimestampTz(values[col_completed_at]);
-	return row;
+	return life_of(values, nulls);
 }
 
 HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {

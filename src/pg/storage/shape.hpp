@@ -9,10 +9,8 @@ extern "C" {
 
 namespace pg_idem {
 
-// Raises ID031 unless the table is a plain, permanent heap with exactly our columns, no trigger that
-// a write should fire, no rule, row security, check, default or inheritance: all of them would be
-// passed by. Columns that somebody has added and dropped again do no harm. Looks once a generation of
-// the relation's cache entry.
+// Raises ID031 unless the table is as table_shape.hpp demands. Looks once a generation of the relation's
+// cache entry, which every change of the table and of its indexes counts up.
 void require_shape(Relation table);
 
 // The table's columns that are ours, and those of a short row (row.hpp). After require_shape.
