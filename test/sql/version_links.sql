@@ -145,7 +145,11 @@ INSERT INTO shape (state, changes) VALUES
 	('ID031', '{CREATE RULE r AS ON INSERT TO idem.alias DO INSTEAD NOTHING}'),
 	('00000', '{CREATE RULE r AS ON INSERT TO idem.alias DO INSTEAD NOTHING,DROP RULE r ON idem.alias}'),
 	('ID031', '{CREATE UNIQUE INDEX ON idem.alias (alias)}'),
-	('00000', '{CREATE INDEX ON idem.alias (md5(key::text))}');
+	('00000', '{CREATE INDEX ON idem.alias (md5(key::text))}'),
+	('ID031', '{"ALTER TABLE idem.alias DROP CONSTRAINT alias_pkey, ADD PRIMARY KEY (alias, key) DEFERRABLE"}'),
+	('ID031', '{ALTER TABLE idem.alias ALTER key SET DEFAULT gen_random_uuid()}'),
+	('ID031', '{CREATE TABLE alias_child () INHERITS (idem.alias)}'),
+	('00000', '{CREATE TABLE alias_child () INHERITS (idem.alias),DROP TABLE alias_child}');
 \set shape 'BEGIN; SELECT is(pg_temp.with_change(VARIADIC changes), state, changes[1]) FROM shape WHERE n ='
 :shape 1; ROLLBACK;
 :shape 2; ROLLBACK;
@@ -159,6 +163,10 @@ INSERT INTO shape (state, changes) VALUES
 :shape 10; ROLLBACK;
 :shape 11; ROLLBACK;
 :shape 12; ROLLBACK;
+:shape 13; ROLLBACK;
+:shape 14; ROLLBACK;
+:shape 15; ROLLBACK;
+:shape 16; ROLLBACK;
 SELECT is((SELECT outcome FROM idem_record('t', 'link.s', '{"a":"s"}')), 'claimed', 'undone, it works');
 
 SELECT FROM pg_temp.remove('link.a', 'link.o', 'link.s');
