@@ -26,6 +26,9 @@ CREATE TABLE idem.operation (
 	defined_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
 	unlinked           boolean     NOT NULL DEFAULT false,
 	retired            boolean     NOT NULL DEFAULT false,
+	bind               text        NOT NULL CHECK (bind IN ('all', 'none')),
+	arguments          text        NOT NULL CHECK (arguments IN ('digests', 'stored')),
+	repeat_after       interval    CHECK (repeat_after IS NULL OR (repeat_after > '0' AND identity <> 'occurrence')),
 	UNIQUE (operation, version)
 );
 COMMENT ON TABLE idem.operation IS 'one row a version of an operation: its recipe (frozen once it has keys) and its settings';
@@ -44,6 +47,11 @@ COMMENT ON COLUMN idem.operation.key_fields IS 'path of an argument => normalise
 COMMENT ON COLUMN idem.operation.unchecked_fields IS 'paths that a repeat may change freely';
 COMMENT ON COLUMN idem.operation.unlinked IS 'true: an intent under this version is another one than under a lower version';
 COMMENT ON COLUMN idem.operation.retired IS 'true: no new claims, and no look-ups under this version';
+COMMENT ON COLUMN idem.operation.bind IS 'all: what is not in the key is bound by the fingerprint; none: nothing but the key is checked';
+COMMENT ON COLUMN idem.operation.arguments IS
+	'digests: of the arguments, only what names the fields of a conflict is kept; stored: they are kept as they came';
+COMMENT ON COLUMN idem.operation.repeat_after IS
+	'an identical intent is a new effect once the one before has been finished for longer than this; NULL: never';
 COMMENT ON COLUMN idem.operation.max_response_bytes IS 'a larger response is not stored: the replay says response_omitted';
 
 CREATE TABLE idem.retention_change (
@@ -62,7 +70,8 @@ COMMENT ON COLUMN idem.retention_change.retention IS 'the retention before that 
 COMMENT ON COLUMN idem.retention_change.failure_retention IS 'the retention of failures before that moment';
 
 -- The first eight columns are all that a finished local key needs: a row that ends there has a null
--- bitmap of one byte, which keeps its header at 24 bytes (docs/storage.md).
+-- bitmap of one byte, which keeps its header at 24 bytes, and so has one with leaves that has an
+-- effect_ref as well (docs/storage.md).
 CREATE TABLE idem.key (
 	key              uuid        NOT NULL PRIMARY KEY,
 	completed_at     timestamptz,
@@ -72,13 +81,16 @@ CREATE TABLE idem.key (
 	tenant           text        NOT NULL,
 	effect_ref       text,
 	fingerprint      uuid,
+	leaves           bytea,
 	response         jsonb,
 	response_omitted boolean,
 	claimed_at       timestamptz,
 	lease_end        timestamptz,
 	fence            bigint,
 	attempt          integer,
-	note             text
+	note             text,
+	arguments        jsonb,
+	generation       integer
 );
 COMMENT ON TABLE idem.key IS 'the ledger: one row a key that was finished, or claimed for an external effect';
 COMMENT ON COLUMN idem.key.key IS 'first 128 bits of the SHA-256 of the key''s preimage';
@@ -90,6 +102,8 @@ COMMENT ON COLUMN idem.key.tenant IS 'whose key it is; part of the key';
 COMMENT ON COLUMN idem.key.effect_ref IS 'the caller''s id of the effect row or provider object';
 COMMENT ON COLUMN idem.key.fingerprint IS
 	'first 128 bits of the SHA-256 of the arguments that are bound but not in the key; NULL when there are none';
+COMMENT ON COLUMN idem.key.leaves IS
+	'eight bytes for each of these arguments, by which a conflict names those that differ; NULL when there are none, too many, or the arguments themselves';
 COMMENT ON COLUMN idem.key.response IS 'the receipt that a repeat gets, or the stored error';
 COMMENT ON COLUMN idem.key.response_omitted IS 'true: the response was larger than max_response_bytes and is not here';
 COMMENT ON COLUMN idem.key.claimed_at IS 'external effects: when the present attempt claimed the key';
@@ -97,6 +111,8 @@ COMMENT ON COLUMN idem.key.lease_end IS 'external effects: until when the presen
 COMMENT ON COLUMN idem.key.fence IS 'external effects: the secret of the present attempt';
 COMMENT ON COLUMN idem.key.attempt IS 'external effects: number of the present attempt, from 1';
 COMMENT ON COLUMN idem.key.note IS 'what the person who resolved the key wrote';
+COMMENT ON COLUMN idem.key.arguments IS 'the arguments as they were claimed, when the policy has them stored';
+COMMENT ON COLUMN idem.key.generation IS 'how often the intent was repeated on purpose, from 1 (NULL); part of the key from 2 on';
 
 CREATE TABLE idem.alias (
 	alias uuid NOT NULL,
@@ -107,6 +123,20 @@ CREATE INDEX alias_key_idx ON idem.alias (key);
 COMMENT ON TABLE idem.alias IS 'the keys that a row''s intent has under lower versions of its operation';
 COMMENT ON COLUMN idem.alias.alias IS 'the key under a lower version';
 COMMENT ON COLUMN idem.alias.key IS 'idem.key.key of the row';
+
+-- Not unique: two transactions that add the same name at one moment must not wait for each other.
+CREATE TABLE idem.path (
+	policy smallint NOT NULL,
+	digest integer  NOT NULL,
+	path   text     NOT NULL
+);
+CREATE INDEX path_policy_digest_idx ON idem.path (policy, digest);
+ALTER TABLE idem.path REPLICA IDENTITY FULL;
+COMMENT ON TABLE idem.path IS
+	'names of the fields that rows have digests of, at most 256 a policy: so that a conflict can name a field which the request lacks';
+COMMENT ON COLUMN idem.path.policy IS 'idem.operation.id';
+COMMENT ON COLUMN idem.path.digest IS 'the first four bytes of a leaf in idem.key.leaves';
+COMMENT ON COLUMN idem.path.path IS 'the path, as key_fields spells it';
 
 -- Unlogged: it can be lost at any time, and so no publication carries it to another server's ledger.
 CREATE UNLOGGED TABLE idem.sweep (
@@ -126,15 +156,16 @@ SELECT pg_catalog.pg_extension_config_dump('idem.operation', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.retention_change', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.key', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.alias', '');
+SELECT pg_catalog.pg_extension_config_dump('idem.path', '');
 
 ------------------------------------------------------------------------------------------------
 -- Guards on the policies, raw SQL included
 ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION idem.check_policy(operation text, version integer, identity text, key_fields jsonb,
-                                  unchecked_fields text[]) RETURNS void
+                                  unchecked_fields text[], bind text) RETURNS void
 	LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_check_policy';
-COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[]) IS
+COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[], text) IS
 	'raises ID002 for a recipe that cannot be read, or whose paths overlap';
 
 CREATE FUNCTION idem.has_rows(policy smallint) RETURNS boolean
@@ -239,9 +270,10 @@ BEGIN
 				      HINT = 'Keys go when their retention has passed; until then repeats of their intents are recognised by this policy.';
 		END IF;
 		DELETE FROM idem.retention_change c WHERE c.policy = OLD.id;
+		DELETE FROM idem.path p WHERE p.policy = OLD.id;
 		RETURN OLD;
 	ELSIF TG_OP = 'INSERT' THEN
-		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields);
+		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.bind);
 		-- A transaction that claims under the versions it knows must end before there is a further one: its
 		-- claims and those under the new version could not see each other.
 		IF NEW.version > 1 THEN
@@ -249,14 +281,14 @@ BEGIN
 		END IF;
 		RETURN NEW;
 	END IF;
-	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect, NEW.unlinked)
+	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect, NEW.unlinked, NEW.bind)
 	   IS DISTINCT FROM
-	   (OLD.id, OLD.operation, OLD.version, OLD.identity, OLD.key_fields, OLD.unchecked_fields, OLD.key_prefix, OLD.effect, OLD.unlinked)
+	   (OLD.id, OLD.operation, OLD.version, OLD.identity, OLD.key_fields, OLD.unchecked_fields, OLD.key_prefix, OLD.effect, OLD.unlinked, OLD.bind)
 	THEN
 		IF idem.has_keys(OLD.id) THEN
 			RAISE EXCEPTION 'the recipe of operation "%" version % is frozen, because it has keys', OLD.operation, OLD.version
 				USING ERRCODE = 'ID003',
-				      DETAIL = 'Identity, key fields, unchecked fields, prefix and effect decide which request is which intent.',
+				      DETAIL = 'Identity, key fields, unchecked fields, prefix, effect and what is bound decide which request is which intent.',
 				      HINT = pg_catalog.format('Define the new recipe as a new version: idem_define(%L, version => %s, ...).',
 				                               OLD.operation, OLD.version + 1);
 		END IF;
@@ -267,7 +299,7 @@ BEGIN
 				      DETAIL = 'Keys of a higher version are found by the keys that they have under this recipe.',
 				      HINT = 'Define the new recipe as a new version.';
 		END IF;
-		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields);
+		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.bind);
 		PERFORM idem.check_link(l, NEW) FROM idem.operation l WHERE idem.are_linked(l, NEW);
 		PERFORM idem.check_link(NEW, h) FROM idem.operation h WHERE idem.are_linked(NEW, h);
 	END IF;
@@ -540,13 +572,16 @@ CREATE FUNCTION idem_define(
 	lease interval DEFAULT NULL,
 	retry_after interval DEFAULT NULL,
 	max_response_bytes integer DEFAULT NULL,
-	unlinked boolean DEFAULT NULL
+	unlinked boolean DEFAULT NULL,
+	bind text DEFAULT NULL,
+	arguments text DEFAULT NULL,
+	repeat_after interval DEFAULT NULL
 ) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	old idem.operation;
 	new idem.operation;
-	states_recipe boolean := coalesce(identity, key_fields::text, unchecked_fields::text, key_prefix, effect, unlinked::text) IS NOT NULL;
+	states_recipe boolean := coalesce(identity, key_fields::text, unchecked_fields::text, key_prefix, effect, unlinked::text, bind) IS NOT NULL;
 	next_id smallint;
 BEGIN
 	IF operation IS NULL OR operation !~ '^[a-z][a-z0-9_.-]*$' OR length(operation) > 63 THEN
@@ -573,6 +608,7 @@ BEGIN
 		new.key_prefix := old.key_prefix;
 		new.effect := old.effect;
 		new.unlinked := old.unlinked;
+		new.bind := old.bind;
 	ELSE
 		new.identity := coalesce(identity, CASE WHEN key_fields IS NOT NULL THEN 'fields' END);
 		IF new.identity IS NULL THEN
@@ -584,6 +620,7 @@ BEGIN
 		new.key_prefix := coalesce(key_prefix, operation);
 		new.effect := coalesce(effect, 'local');
 		new.unlinked := coalesce(unlinked, false);
+		new.bind := coalesce(bind, 'all');
 		IF new.identity NOT IN ('fields', 'arguments', 'occurrence') THEN
 			RAISE EXCEPTION 'invalid identity of operation "%"', operation USING ERRCODE = 'ID002',
 				HINT = 'Identity is one of fields, arguments and occurrence.';
@@ -606,12 +643,28 @@ BEGIN
 	new.lease := coalesce(lease, old.lease, '5 minutes');
 	new.retry_after := coalesce(retry_after, old.retry_after, '1 second');
 	new.max_response_bytes := coalesce(max_response_bytes, old.max_response_bytes, 1048576);
+	-- Whoever takes an external attempt over has to know what was asked for.
+	new.arguments := coalesce(arguments, old.arguments, CASE new.effect WHEN 'external' THEN 'stored' ELSE 'digests' END);
+	new.repeat_after := nullif(coalesce(repeat_after, old.repeat_after), '0');
 	IF new.retention <= '0' OR new.failure_retention <= '0' OR new.retry_after <= '0' OR new.lease < '1 millisecond'
 	   OR new.max_response_bytes < 0 THEN
 		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
 			DETAIL = 'Retentions and retry_after are longer than zero, a lease is at least 1 millisecond, max_response_bytes is not negative.';
 	END IF;
-	PERFORM idem.check_policy(new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields);
+	IF new.arguments NOT IN ('digests', 'stored') THEN
+		RAISE EXCEPTION 'invalid arguments of operation "%"', operation USING ERRCODE = 'ID002',
+			HINT = 'Of the arguments either digests are kept, or they are stored.';
+	END IF;
+	IF new.repeat_after < '0' OR new.repeat_after >= new.retention THEN
+		RAISE EXCEPTION 'invalid repeat_after of operation "%"', operation USING ERRCODE = 'ID002',
+			DETAIL = 'It is longer than zero and shorter than the retention, after which every intent is a new one.',
+			HINT = 'repeat_after => ''0'' turns it off.';
+	END IF;
+	IF new.repeat_after > '0' AND new.identity = 'occurrence' THEN
+		RAISE EXCEPTION 'operation "%" is identified by an occurrence and takes no repeat_after', operation USING ERRCODE = 'ID002',
+			HINT = 'A repeat that is meant is another occurrence.';
+	END IF;
+	PERFORM idem.check_policy(new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields, new.bind);
 
 	IF old.id IS NULL THEN
 		IF EXISTS (SELECT FROM idem.operation o WHERE o.operation = new.operation AND o.version > new.version) THEN
@@ -625,10 +678,10 @@ BEGIN
 		SELECT coalesce(max(o.id), 0) + 1 INTO next_id FROM idem.operation o;
 		PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
 		INSERT INTO idem.operation (id, operation, version, identity, key_fields, unchecked_fields, key_prefix, effect,
-			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked)
+			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked, bind, arguments, repeat_after)
 			VALUES (next_id, new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields,
 			new.key_prefix, new.effect, new.retention, new.failure_retention, new.lease, new.retry_after,
-			new.max_response_bytes, new.unlinked);
+			new.max_response_bytes, new.unlinked, new.bind, new.arguments, new.repeat_after);
 		RETURN 'created';
 	END IF;
 	new.defined_at := old.defined_at;
@@ -641,11 +694,11 @@ BEGIN
 		identity = new.identity, key_fields = new.key_fields, unchecked_fields = new.unchecked_fields,
 		key_prefix = new.key_prefix, effect = new.effect, unlinked = new.unlinked, retention = new.retention,
 		failure_retention = new.failure_retention, lease = new.lease, retry_after = new.retry_after,
-		max_response_bytes = new.max_response_bytes
+		max_response_bytes = new.max_response_bytes, bind = new.bind, arguments = new.arguments, repeat_after = new.repeat_after
 		WHERE o.id = old.id;
 	RETURN 'changed';
 END $$;
-COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean) IS
+COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval) IS
 	'defines an operation or changes its settings: created, changed or unchanged';
 
 CREATE FUNCTION idem_drop_operation(operation text, version integer DEFAULT NULL) RETURNS integer
@@ -700,7 +753,7 @@ CREATE VIEW idem_operations AS
 	       o.version = coalesce(max(o.version) FILTER (WHERE NOT o.retired) OVER (PARTITION BY o.operation),
 	                            min(o.version) OVER (PARTITION BY o.operation)) AS current,
 	       o.identity, o.key_fields, o.unchecked_fields, o.key_prefix, o.effect, o.retention, o.failure_retention,
-	       o.lease, o.retry_after, o.max_response_bytes, o.unlinked, o.retired, o.defined_at
+	       o.lease, o.retry_after, o.max_response_bytes, o.bind, o.arguments, o.repeat_after, o.unlinked, o.retired, o.defined_at
 	FROM idem.operation o;
 COMMENT ON VIEW idem_operations IS 'the operations that are defined; current is the version that a claim uses when it names none';
 
@@ -755,7 +808,8 @@ CREATE TYPE idem.claim AS (
 	differing_fields text[],
 	claimed_at       timestamptz,
 	completed_at     timestamptz,
-	message          text
+	message          text,
+	arguments        jsonb
 );
 COMMENT ON TYPE idem.claim IS 'what a claim answers: exactly one row, whatever happened';
 COMMENT ON COLUMN idem.claim.outcome IS 'claimed, replayed, failed, in_progress, conflict or unresolved';
@@ -768,10 +822,12 @@ COMMENT ON COLUMN idem.claim.response IS 'the stored receipt or error; never the
 COMMENT ON COLUMN idem.claim.response_omitted IS 'the receipt was too large to be stored';
 COMMENT ON COLUMN idem.claim.retryable IS 'whether the same call can answer otherwise later';
 COMMENT ON COLUMN idem.claim.retry_after IS 'how long to wait before that; NULL when not retryable';
-COMMENT ON COLUMN idem.claim.differing_fields IS 'what differs from the request of the key; NULL: unknown';
+COMMENT ON COLUMN idem.claim.differing_fields IS
+	'conflict: the fields that differ from the request of the key; NULL: unknown. A NULL in the list: fields that this request lacks, whose names were not kept';
 COMMENT ON COLUMN idem.claim.claimed_at IS 'when the key was claimed';
 COMMENT ON COLUMN idem.claim.completed_at IS 'when it was finished';
 COMMENT ON COLUMN idem.claim.message IS 'the same in words, for whoever reads nothing else';
+COMMENT ON COLUMN idem.claim.arguments IS 'idem_lookup: what was claimed, if the operation has it stored and the caller may SELECT idem.key.arguments';
 
 CREATE FUNCTION idem_claim(tenant text, operation text, arguments jsonb, occurrence text DEFAULT NULL,
                            version integer DEFAULT NULL, wait interval DEFAULT '0', lease interval DEFAULT NULL)
@@ -930,7 +986,7 @@ COMMENT ON FUNCTION idem_expire(integer) IS
 -- the nearest match could be an object that somebody has put into the schema of the extension.
 CREATE VIEW idem_keys AS
 	SELECT k.tenant, o.operation, o.version,
-	       o.key_prefix || '_' || pg_catalog.replace(k.key::text, '-', '') AS key,
+	       o.key_prefix || '_' || pg_catalog.replace(k.key::text, '-', '') || coalesce('-' || k.generation::text, '') AS key,
 	       CASE k.state WHEN 'o' THEN 'open' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released'
 	                    WHEN 'c' THEN 'completed' WHEN 'f' THEN 'failed' WHEN 'a' THEN 'abandoned' END AS state,
 	       coalesce(k.attempt, 1) AS attempt,
@@ -941,7 +997,8 @@ CREATE VIEW idem_keys AS
 	FROM idem.key k LEFT JOIN idem.operation o ON o.id = k.policy;
 COMMENT ON VIEW idem_keys IS 'the ledger, readable; claims of open transactions are not in it';
 
-CREATE FUNCTION idem_grant(role regrole, operation text DEFAULT NULL, tenant text DEFAULT NULL) RETURNS void
+CREATE FUNCTION idem_grant(role regrole, operation text DEFAULT NULL, tenant text DEFAULT NULL,
+                           read_arguments boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
 	IF operation IS NOT NULL OR tenant IS NOT NULL THEN
@@ -960,20 +1017,23 @@ BEGIN
 		@extschema@.idem_lookup(text, text),
 		@extschema@.idem_lookup(text, text, jsonb, text, integer)
 		TO ' || role::text;
+	IF read_arguments THEN
+		EXECUTE 'GRANT SELECT (arguments) ON idem.key TO ' || role::text;
+	END IF;
 END $$;
-COMMENT ON FUNCTION idem_grant(regrole, text, text) IS
-	'lets a role claim, complete, fail, release and look up; never define, drop, expire, resolve or list';
+COMMENT ON FUNCTION idem_grant(regrole, text, text, boolean) IS
+	'lets a role claim, complete, fail, release and look up, and see stored arguments if so said; never define, drop, expire, resolve or list';
 
 ------------------------------------------------------------------------------------------------
 -- Privileges: what changes or reads the ledger is for those to whom it was granted
 ------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON FUNCTION
-	idem.check_policy(text, integer, text, jsonb, text[]), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
+	idem.check_policy(text, integer, text, jsonb, text[], text), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
 	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
 	idem.are_linked(idem.operation, idem.operation),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
-	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean),
+	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval),
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),
@@ -987,5 +1047,5 @@ REVOKE ALL ON FUNCTION
 	idem_lookup(text, text),
 	idem_lookup(text, text, jsonb, text, integer),
 	idem_expire(integer),
-	idem_grant(regrole, text, text)
+	idem_grant(regrole, text, text, boolean)
 	FROM PUBLIC;

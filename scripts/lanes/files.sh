@@ -32,10 +32,10 @@ expect_none() {
 	fi
 }
 
-# src/core sees the standard library, OpenSSL, ICU and itself.
+# src/core sees the standard library, OpenSSL, ICU, xxHash and itself.
 core_includes_no_server_header() {
 	expect_none "includes that src/core may not have" "$(grep -rnE '^\s*#\s*include' src/core |
-		grep -vE '#\s*include\s+(<[a-z_]+>|<openssl/[a-z_]+\.h>|<unicode/[a-z0-9_]+\.h>|"core/[a-z_/]+\.hpp")\s*(//.*)?$')"
+		grep -vE '#\s*include\s+(<[a-z_]+>|<openssl/[a-z_]+\.h>|<unicode/[a-z0-9_]+\.h>|<xxhash\.h>|"core/[a-z_/]+\.hpp")\s*(//.*)?$')"
 }
 
 # The standard library's containers throw and own: PostgreSQL's errors jump over both.

@@ -3,7 +3,7 @@
 
 # shellcheck disable=SC2034 # the lists are for the scripts that source this
 {
-	module_packages=("postgresql-server-dev-$pg_major" g++ make libssl-dev libicu-dev
+	module_packages=("postgresql-server-dev-$pg_major" g++ make libssl-dev libicu-dev libxxhash-dev
 		pkg-config)
 	server_packages=("${module_packages[@]}" "postgresql-$pg_major")
 	test_packages=("postgresql-$pg_major-pgtap" libtap-parser-sourcehandler-pgtap-perl

@@ -1,20 +1,35 @@
-// A key as callers see it: prefix, underscore, 32 lower-case hex digits.
+// A key as callers see it: prefix, underscore, 32 lower-case hex digits; and from the second generation
+// on a hyphen and its number.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "core/digest.hpp"
 
 namespace pg_idem {
 
-// The underscore and the digits: what comes after the prefix.
-constexpr std::size_t key_suffix_size = 33;
+struct KeyName {
+	std::string_view prefix;
+	Digest128 key{};
+	std::int32_t generation = 1;
+};
 
-std::array<char, key_suffix_size> key_suffix(const Digest128 &key);
+// What comes after the prefix.
+class KeySuffix {
+public:
+	KeySuffix(const Digest128 &key, std::int32_t generation);
 
-// False: no key of any prefix.
-bool parse_key(std::string_view text, std::string_view &prefix, Digest128 &key);
+	std::string_view view() const { return {text_.data(), size_}; }
+
+private:
+	std::array<char, 33 + 11> text_; // "_", digits of the key, "-2147483647"
+	std::size_t size_;
+};
+
+// False: no key of any prefix. A key has one spelling.
+bool parse_key(std::string_view text, KeyName &name);
 
 } // namespace pg_idem

@@ -41,9 +41,10 @@ Decision decide(const Record *record, Micros now, Micros retry_after) {
 		return stop(Outcome::Conflict);
 
 	switch (record->state) {
-	case State::Completed: return answer(Outcome::Replayed);
+	case State::Completed:
 	case State::Failed:
-	case State::Abandoned: return answer(Outcome::Failed);
+	case State::Abandoned:
+		return now > record->repeat_end ? Decision{.follows = true} : decide_repeat(record->state);
 	case State::Released: return {.continues = true};
 	case State::Open:
 		if (now <= record->lease_end)
@@ -53,6 +54,10 @@ Decision decide(const Record *record, Micros now, Micros retry_after) {
 	}
 	// Also for a letter that this build does not know: nothing is done on a guess.
 	return stop(Outcome::Unresolved);
+}
+
+Decision decide_repeat(State state) {
+	return answer(state == State::Completed ? Outcome::Replayed : Outcome::Failed);
 }
 
 Decision decide_in_flight(Micros retry_after) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace pg_idem {
@@ -44,7 +45,9 @@ struct Record {
 	State state = State::Completed;
 	bool same_request = true; // the fingerprints agree
 	Micros life_end = 0;      // of a finished row: the last instant at which it answers
-	Micros lease_end = 0;     // of an open row: the last instant at which its owner is protected
+	// Of a finished row: the last instant at which the same request is a repeat.
+	Micros repeat_end = std::numeric_limits<Micros>::max();
+	Micros lease_end = 0; // of an open row: the last instant at which its owner is protected
 };
 
 struct Decision {
@@ -54,10 +57,14 @@ struct Decision {
 	Micros retry_after = 0; // meaningful when retryable
 	bool replaces = false;  // claimed: an expired row stands in the way and goes first
 	bool continues = false; // claimed: a released row is taken up with the next attempt
+	bool follows = false;   // claimed: a repeat that is meant becomes the row's next generation
 };
 
 // No row: claimed. `retry_after` is the policy's setting.
 Decision decide(const Record *record, Micros now, Micros retry_after);
+
+// What a repeat of a finished row is answered, at whatever distance.
+Decision decide_repeat(State state);
 
 // Another transaction holds the key, or its row is not committed yet: nothing can be compared.
 Decision decide_in_flight(Micros retry_after);

@@ -14,13 +14,17 @@ constexpr char dot = '.';
 
 // Of a segment without a dot.
 bool can_be_bare(std::string_view segment) {
-	if (segment.empty() || segment.find_first_of("\"()|") != std::string_view::npos)
+	if (segment.empty() || segment.find_first_of("\"()[]|") != std::string_view::npos)
 		return false;
 	for (std::size_t i = 0; i < segment.size(); ++i) {
 		if (white_space_size(segment.substr(i)) > 0)
 			return false;
 	}
 	return true;
+}
+
+bool needs_no_quotes(std::string_view segment) {
+	return can_be_bare(segment) && segment.find(dot) == std::string_view::npos;
 }
 
 // Both take one segment off the front of `rest` and append it to `out`. False: malformed.
@@ -76,27 +80,36 @@ bool parse_path(std::string_view text, Arena &arena, Path &path) {
 	return true;
 }
 
+std::size_t spelt_size(std::string_view segment) {
+	if (needs_no_quotes(segment))
+		return segment.size();
+	return segment.size() + 2 +
+	       static_cast<std::size_t>(std::count(segment.begin(), segment.end(), quote));
+}
+
+char *spell_segment(std::string_view segment, char *out) {
+	if (needs_no_quotes(segment))
+		return std::copy(segment.begin(), segment.end(), out);
+	*out++ = quote;
+	for (const char byte : segment) {
+		if (byte == quote)
+			*out++ = quote;
+		*out++ = byte;
+	}
+	*out++ = quote;
+	return out;
+}
+
 std::string_view spell_path(const Path &path, const Arena &arena) {
-	std::size_t most = 0;
+	std::size_t size = path.depth; // dots, and one too many
 	for (std::size_t i = 0; i < path.depth; ++i)
-		most += 2 * path.segments[i].size() + 3; // every byte doubled, quotes, a dot
-	auto *const text = static_cast<char *>(arena.allocate(arena.state, most));
+		size += spelt_size(path.segments[i]);
+	auto *const text = static_cast<char *>(arena.allocate(arena.state, size));
 	char *out = text;
 	for (std::size_t i = 0; i < path.depth; ++i) {
-		const std::string_view segment = path.segments[i];
 		if (i > 0)
 			*out++ = dot;
-		if (can_be_bare(segment) && segment.find(dot) == std::string_view::npos) {
-			out = std::copy(segment.begin(), segment.end(), out);
-			continue;
-		}
-		*out++ = quote;
-		for (const char byte : segment) {
-			if (byte == quote)
-				*out++ = quote;
-			*out++ = byte;
-		}
-		*out++ = quote;
+		out = spell_segment(path.segments[i], out);
 	}
 	return {text, static_cast<std::size_t>(out - text)};
 }

@@ -19,13 +19,18 @@ struct Path {
 	std::uint8_t depth = 0;
 };
 
-// A segment that holds a dot, a double quote, a parenthesis, a pipe, white space, or nothing is
-// double-quoted; a double quote inside it is doubled. False: not a path.
+// A segment that holds a dot, a double quote, a parenthesis, a bracket, a pipe, white space, or nothing
+// is double-quoted; a double quote inside it is doubled. False: not a path.
 bool parse_path(std::string_view text, Arena &arena, Path &path);
 
 // The spelling that parse_path reads back, with quotes only where they are needed. In memory of the
 // arena.
 std::string_view spell_path(const Path &path, const Arena &arena);
+
+// One segment of such a spelling, with quotes if it needs them: its size, and into `out`, whose new end
+// is returned.
+std::size_t spelt_size(std::string_view segment);
+char *spell_segment(std::string_view segment, char *out);
 
 // Whether `outer` is `inner` or an ancestor of it.
 bool covers(const Path &outer, const Path &inner);

@@ -150,7 +150,7 @@ std::span<const Path> not_bound(const Recipe &recipe) {
 }
 
 bool has_bound(const Recipe &recipe, const Document &arguments) {
-	if (recipe.identity == Identity::Arguments)
+	if (recipe.identity == Identity::Arguments || !recipe.binds)
 		return false;
 	const Value root = arguments.root();
 	return root.kind != Kind::Object || !arguments.is_empty_without(root, not_bound(recipe));

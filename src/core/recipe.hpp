@@ -40,6 +40,7 @@ struct Recipe {
 	std::span<const KeyField> fields;
 	std::span<const Path> unchecked;
 	std::span<const Path> unbound; // key fields and unchecked fields: not in the fingerprint
+	bool binds = true;             // false: nothing but the key is checked
 };
 
 // Reads a chain (normaliser_chain.hpp) and ` optional` after it into the normaliser and the flag of
@@ -78,7 +79,7 @@ Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_
                      const Document &arguments, Arena &arena, CanonicalWriter &writer);
 
 // What is bound but not in the key. False: nothing is, since the key covers every argument that is
-// checked, and the request has no fingerprint.
+// checked or the recipe binds nothing, and the request has no fingerprint.
 bool has_bound(const Recipe &recipe, const Document &arguments);
 
 // Which paths the fingerprint leaves out.

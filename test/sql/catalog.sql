@@ -33,7 +33,7 @@ SELECT ok(NOT has_schema_privilege('public', 'idem', 'USAGE')
 SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
-	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean)',
+	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval)',
 		'idem_retire_version(text,integer)', 'idem_drop_operation(text,integer)', 'idem_expire(integer)',
 	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)'],
 	'C081: these run as their owner, and no other');
@@ -67,7 +67,7 @@ SELECT is((SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod),
 		WHERE attrelid = (SELECT typrelid FROM pg_type WHERE oid = 'idem.claim'::regtype)
 			AND attnum > 0 AND NOT attisdropped),
 	'outcome text, action text, key text, attempt integer, fence bigint, effect_ref text, response jsonb, response_omitted boolean, retryable boolean, '
-	'retry_after interval, differing_fields text[], claimed_at timestamp with time zone, completed_at timestamp with time zone, message text',
+	'retry_after interval, differing_fields text[], claimed_at timestamp with time zone, completed_at timestamp with time zone, message text, arguments jsonb',
 	'the columns of a claim''s answer');
 
 -- Comments, for \dx+, \df+ and every tool that shows them
@@ -86,11 +86,11 @@ SELECT ok(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_idem
 
 -- Tables
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'r'$$,
-	'{key, alias, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
+	'{key, alias, path, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
 SELECT is_empty($$SELECT relname FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relpersistence <> 'p' AND relname !~ '^sweep'$$,
 	'C118: none is unlogged, but the one that may be lost at any time');
 SELECT set_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'pg_idem'$$,
-	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
+	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.path, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
 SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT ''$$,
 	'C113: whole');
 SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,

@@ -4,6 +4,7 @@ extern "C" {
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -32,6 +33,7 @@ enum Field {
 	f_claimed_at,
 	f_completed_at,
 	f_message,
+	f_arguments,
 	field_count,
 };
 
@@ -73,13 +75,27 @@ Datum text_datum(std::string_view view) {
 	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
 }
 
-Datum key_datum(std::string_view prefix, const Digest128 &key) {
-	const auto suffix = key_suffix(key);
+Datum key_datum(const Answer &answer) {
+	const std::string_view prefix = answer.prefix;
+	const KeySuffix key_suffix(answer.key, answer.generation);
+	const std::string_view suffix = key_suffix.view();
 	auto *result = static_cast<text *>(palloc(VARHDRSZ + prefix.size() + suffix.size()));
 	SET_VARSIZE(result, VARHDRSZ + prefix.size() + suffix.size());
 	memcpy(VARDATA(result), prefix.data(), prefix.size());
 	memcpy(VARDATA(result) + prefix.size(), suffix.data(), suffix.size());
 	return PointerGetDatum(result);
+}
+
+Datum names_datum(std::span<const std::string_view> names) {
+	int count = static_cast<int>(names.size()), lower_bound = 1;
+	auto *elements = static_cast<Datum *>(palloc(sizeof(Datum) * names.size()));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * names.size()));
+	for (int i = 0; i < count; ++i) {
+		nulls[i] = names[i].data() == nullptr;
+		elements[i] = nulls[i] ? Datum(0) : text_datum(names[i]);
+	}
+	return PointerGetDatum(construct_md_array(elements, nulls, 1, &count, &lower_bound, TEXTOID, -1,
+	                                          false, TYPALIGN_INT));
 }
 
 Datum interval_datum(Micros span) {
@@ -95,6 +111,7 @@ Answer answer_of_row(const Decision &decision, const Row &row, const Policy &pol
 	answer.decision = decision;
 	answer.prefix = policy.prefix;
 	answer.key = row.key;
+	answer.generation = row.generation;
 	answer.attempt = row.attempt;
 	answer.effect_ref = row.effect_ref;
 	if (decision.outcome != Outcome::Conflict) {
@@ -113,6 +130,7 @@ Answer answer_of_claim(const Decision &decision, const Claim &claim) {
 	answer.decision = decision;
 	answer.prefix = claim.policy->prefix;
 	answer.key = claim.key;
+	answer.generation = claim.generation;
 	answer.has_claimed_at = true;
 	answer.claimed_at = claim.claimed_at;
 	if (!claim.open()) {
@@ -176,7 +194,7 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 		if (decision.retryable)
 			set(f_retry_after, interval_datum(decision.retry_after));
 	}
-	set(f_key, key_datum(answer.prefix, answer.key));
+	set(f_key, key_datum(answer));
 	if (answer.owned) {
 		set(f_attempt, Int32GetDatum(answer.attempt));
 		set(f_fence, Int64GetDatum(answer.fence));
@@ -186,11 +204,15 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 	if (answer.response != nullptr)
 		set(f_response, JsonbPGetDatum(answer.response));
 	set(f_response_omitted, BoolGetDatum(answer.response_omitted));
+	if (!answer.differing_fields.empty())
+		set(f_differing_fields, names_datum(answer.differing_fields));
 	if (answer.has_claimed_at)
 		set(f_claimed_at, TimestampTzGetDatum(answer.claimed_at));
 	if (answer.has_completed_at)
 		set(f_completed_at, TimestampTzGetDatum(answer.completed_at));
 	set(f_message, text_datum(message_of(answer)));
+	if (answer.arguments != nullptr)
+		set(f_arguments, JsonbPGetDatum(answer.arguments));
 	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
 	return HeapTupleGetDatum(tuple);
 }

@@ -23,6 +23,7 @@ struct Answer {
 	Decision decision;
 	std::string_view prefix; // of the key's own policy: a row's key is the one first issued
 	Digest128 key{};
+	int32 generation = 1;
 	bool owned = false;    // the caller holds the claim: attempt and fence are told
 	bool copied = false;   // owned by an earlier evaluation of this call, for another column
 	bool recorded = false; // owned and completed, by idem_record
@@ -31,6 +32,8 @@ struct Answer {
 	std::string_view effect_ref; // NULL data: none
 	Jsonb *response = nullptr;
 	bool response_omitted = false;
+	std::span<const std::string_view> differing_fields; // as kept_request.hpp gives them
+	Jsonb *arguments = nullptr; // as they were claimed, for who may see them
 	bool has_claimed_at = false;
 	Micros claimed_at = 0;
 	bool has_completed_at = false;

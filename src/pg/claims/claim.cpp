@@ -12,6 +12,7 @@ extern "C" {
 #include "utils/wait_event.h"
 }
 
+#include <algorithm>
 #include <array>
 
 #include "pg/claims/flush.hpp"
@@ -61,6 +62,12 @@ void unlock_keys(const Request &request) {
 	unlock_key(request.key);
 	for (const OlderKey &older : request.older)
 		unlock_key(older.key);
+}
+
+bool is_locked_by(const Request &request, const Digest128 &key) {
+	return key == request.key ||
+	       std::any_of(request.older.begin(), request.older.end(),
+	                   [&key](const OlderKey &older) { return older.key == key; });
 }
 
 Answer answer_owned(const Claim &claim) {
@@ -117,28 +124,33 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 			return answer_in_flight(request);
 	}
 	const Row &row = found.probe.row;
-	// The row of a higher version has a key of its own, which the request has not locked.
-	if (decision.continues && !try_lock_key(row.key))
+	// Whatever version the row is of, it stays the row of its intent.
+	const bool takes_row = decision.continues || decision.follows;
+	const bool lock_row = takes_row && !is_locked_by(request, row.key);
+	if (lock_row && !try_lock_key(row.key))
 		return answer_in_flight(request);
 	if (!request.older.empty())
 		reserve_aliases();
-	const Policy *policy = decision.continues ? find_policy_by_id(row.policy) : request.policy;
+	const Policy *policy = takes_row ? find_policy_by_id(row.policy) : request.policy;
 	NewClaim fresh;
 	fresh.request = &request;
-	fresh.key = decision.continues ? row.key : request.key;
+	fresh.key = takes_row ? row.key : request.key;
 	fresh.policy = policy != nullptr ? policy : request.policy;
-	fresh.fingerprint = decision.continues ? Fingerprint{row.has_fingerprint, row.fingerprint}
-	                                       : request.fingerprint;
+	fresh.fingerprint =
+		takes_row ? Fingerprint{row.has_fingerprint, row.fingerprint} : request.fingerprint;
+	fresh.kept = takes_row ? kept_of(row) : keep_request(request);
 	fresh.claimed_at = GetCurrentTimestamp();
 	fresh.lease_end =
 		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
 	fresh.fence = random_fence();
 	fresh.attempt = decision.continues ? row.attempt + 1 : 1;
+	fresh.generation = takes_row ? row.generation + (decision.follows ? 1 : 0) : 1;
 	fresh.stored = decision.continues;
 	Claim &claim = add_claim(fresh);
 	if (decision.continues && !take_up(ledger, found.probe, claim)) {
 		remove_claim(claim);
-		unlock_key(row.key);
+		if (lock_row)
+			unlock_key(row.key);
 		return answer_in_flight(request);
 	}
 	return answer_owned(claim);

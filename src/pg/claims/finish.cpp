@@ -42,7 +42,7 @@ Name name_of(Ending ending) {
 		ERROR,
 		(errcode(errcode_unknown_key), errmsg("there is no claim of this key"),
 	     errdetail(
-			 "The tenant has no such key, or its claim was rolled back, or it is past its life."),
+			 "The tenant has no such key, or its claim was rolled back, or it is past its life, or a later generation has taken its place."),
 	     errhint("Pass the key that idem_claim returned, to the tenant that claimed it.")));
 	pg_unreachable();
 }
@@ -78,11 +78,6 @@ Name name_of(Ending ending) {
 	pg_unreachable();
 }
 
-struct KeyName {
-	std::string_view prefix;
-	Digest128 key;
-};
-
 KeyName require_key(std::string_view tenant, std::string_view key) {
 	const Refusal refusal = check_tenant(tenant);
 	if (refusal.message != nullptr)
@@ -90,7 +85,7 @@ KeyName require_key(std::string_view tenant, std::string_view key) {
 	if (key.data() == nullptr)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("key is NULL")));
 	KeyName name;
-	if (!parse_key(key, name.prefix, name.key))
+	if (!parse_key(key, name))
 		unknown_key();
 	return name;
 }
@@ -182,7 +177,8 @@ Probe require_row(const Ledger &ledger, const KeyName &name, std::string_view te
 	if (found.presence != Presence::Settled)
 		unknown_key();
 	*policy = find_policy_by_id(found.row.policy);
-	if (*policy == nullptr || found.row.tenant != tenant || (*policy)->prefix != name.prefix)
+	if (*policy == nullptr || found.row.tenant != tenant || (*policy)->prefix != name.prefix ||
+	    found.row.generation != name.generation)
 		unknown_key();
 	require_visible(found);
 	if (found.row.finished && GetCurrentTimestamp() > life_end_of(found.row, **policy))
@@ -260,7 +256,8 @@ std::string_view finish(const Finish &request) {
 	const KeyName name = require_key(request.tenant, request.key);
 	Claim *claim = find_claim(name.key);
 	if (claim != nullptr &&
-	    (claim->tenant != request.tenant || claim->policy->prefix != name.prefix))
+	    (claim->tenant != request.tenant || claim->policy->prefix != name.prefix ||
+	     claim->generation != name.generation))
 		unknown_key();
 	if (claim != nullptr && !claim->stored)
 		return finish_claim(*claim, request, ending);

@@ -16,6 +16,7 @@ extern "C" {
 #include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
+#include "pg/storage/path_names.hpp"
 
 namespace pg_idem {
 
@@ -44,6 +45,10 @@ Row row_of(const Claim &claim) {
 	row.tenant = claim.tenant;
 	row.has_fingerprint = claim.fingerprint.present;
 	row.fingerprint = claim.fingerprint.digest;
+	row.leaves = claim.kept.leaves;
+	if (claim.kept.arguments != nullptr)
+		row.arguments = JsonbPGetDatum(claim.kept.arguments);
+	row.generation = claim.generation;
 	row.state = claim.state();
 	row.claimed_at = claim.claimed_at;
 	row.leased = claim.policy->external;
@@ -68,21 +73,36 @@ bool needs_row(const Claim &claim) {
 	return !claim.stored && claim.state() != State::Released;
 }
 
-// The row, and the keys that the intent has under lower versions.
+// A later generation takes the place of the one before it, which nobody can have touched meanwhile but
+// raw SQL: the key is locked.
+void write_generation(const Ledger &ledger, const Claim &claim) {
+	const Probe former = probe(ledger, claim.key, true);
+	if (former.presence != Presence::Settled || !former.row.finished ||
+	    former.row.generation != claim.generation - 1 ||
+	    !update_row(ledger, former.tid, row_of(claim), false))
+		outside_writer();
+}
+
+// The row, the keys that the intent has under lower versions, and names of fields.
 void write_claim(const Ledger &ledger, const Claim &claim) {
+	if (claim.generation > 1) {
+		write_generation(ledger, claim);
+		return;
+	}
 	insert_row(ledger, row_of(claim));
 	if (claim.locks.size() > 1)
 		insert_aliases(claim.key, claim.locks.subspan(1));
+	insert_path_names(claim.policy->id, claim.kept.names);
 }
 
 void refuse_open_claim(const Claim &claim) {
-	const auto suffix = key_suffix(claim.key);
+	const std::string_view prefix = claim.policy->prefix;
+	const KeySuffix suffix(claim.key, claim.generation);
 	ereport(
 		ERROR,
 		(errcode(errcode_claim_left_open),
-	     errmsg("claim of key \"%.*s%.*s\" was left open",
-	            static_cast<int>(claim.policy->prefix.size()), claim.policy->prefix.data(),
-	            static_cast<int>(suffix.size()), suffix.data()),
+	     errmsg("claim of key \"%.*s%.*s\" was left open", static_cast<int>(prefix.size()),
+	            prefix.data(), static_cast<int>(suffix.view().size()), suffix.view().data()),
 	     errdetail(
 			 "Operation \"%.*s\" has a local effect, which is recorded in the transaction that claims it.",
 			 static_cast<int>(claim.policy->recipe.operation.size()),
@@ -160,6 +180,7 @@ void write_some_claims(bool last_chance) {
 
 void end_of_transaction() {
 	forget_claims();
+	forget_own_path_names();
 	ledger_xact_ended();
 	committing = false;
 	external_written = false;
@@ -200,6 +221,7 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 	case SUBXACT_EVENT_ABORT_SUB:
 		forget_call();
 		claims_subxact_aborted(subxact);
+		forget_own_path_names();
 		ledger_subxact_aborted(subxact);
 		break;
 	case SUBXACT_EVENT_PRE_COMMIT_SUB:

@@ -2,6 +2,9 @@
 
 extern "C" {
 #include "access/parallel.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/rel.h"
 }
 
 #include "core/key_text.hpp"
@@ -13,12 +16,39 @@ namespace pg_idem {
 
 namespace {
 
-// A row that only a claim can take up is known, but has no outcome yet.
-void hide_ownership(Answer &answer) {
+// A row that only a claim can take up is known, but has no outcome yet. One that a repeat on purpose
+// would follow is told as it is.
+void hide_ownership(Answer &answer, const Row &row) {
+	if (answer.decision.follows)
+		answer.decision = decide_repeat(row.state);
 	if (!owns(answer.decision))
 		return;
 	answer.known = answer.decision.continues;
 	answer.has_outcome = false;
+}
+
+// Whether the caller may see the arguments that a key was claimed with: SELECT on the column.
+bool may_see_arguments(const Ledger &ledger) {
+	const Oid table = RelationGetRelid(ledger.table), user = GetUserId();
+	return pg_class_aclcheck(table, user, ACL_SELECT) == ACLCHECK_OK ||
+	       pg_attribute_aclcheck(table, col_arguments + 1, user, ACL_SELECT) == ACLCHECK_OK;
+}
+
+// Those of a request that conflicts are somebody else's.
+void add_arguments(Answer &answer, const Ledger &ledger, const KeptRequest &kept) {
+	if (answer.known && kept.arguments != nullptr && answer.decision.outcome != Outcome::Conflict &&
+	    may_see_arguments(ledger))
+		answer.arguments = kept.arguments;
+}
+
+// A generation before the present one has ended: how, is no longer known.
+Answer answer_former(const Row &row, const Policy &policy, int32 generation) {
+	Answer answer;
+	answer.decision = {.outcome = Outcome::ReceiptExpired, .action = Action::Stop};
+	answer.prefix = policy.prefix;
+	answer.key = row.key;
+	answer.generation = generation;
+	return answer;
 }
 
 // A parallel worker does not have the claims of its leader.
@@ -41,12 +71,14 @@ Answer look_up(const Call &call) {
 	const Claim *own = find_own_claim(request);
 	if (own != nullptr && own->state() != State::Released) {
 		answer = answer_own(*own, request);
+		add_arguments(answer, ledger, own->kept);
 	} else {
 		const Match found = match(ledger, request, false);
 		answer = found.answer;
-		hide_ownership(answer);
+		hide_ownership(answer, found.probe.row);
 		if (answer.known)
 			require_visible(found.probe);
+		add_arguments(answer, ledger, kept_of(found.probe.row));
 	}
 	close_ledger(ledger);
 	return answer;
@@ -59,25 +91,32 @@ Answer look_up_key(std::string_view tenant, std::string_view key) {
 		raise_refusal(refusal);
 	Answer answer;
 	answer.known = false;
-	std::string_view prefix;
-	Digest128 digest;
-	if (!parse_key(key, prefix, digest))
+	KeyName name;
+	if (!parse_key(key, name))
 		return answer;
 	const Ledger ledger = open_ledger();
-	const Claim *own = find_claim(digest);
-	if (own != nullptr && own->state() != State::Released) {
-		if (own->tenant == tenant && own->policy->prefix == prefix)
+	const Claim *own = find_claim(name.key);
+	if (own != nullptr && own->state() != State::Released && own->generation == name.generation) {
+		if (own->tenant == tenant && own->policy->prefix == name.prefix) {
 			answer = answer_named(*own);
+			add_arguments(answer, ledger, own->kept);
+		}
 	} else {
-		const Probe found = probe(ledger, digest, false);
+		const Probe found = probe(ledger, name.key, false);
 		// A row that is in flight cannot be read, so whose it is cannot be told either.
 		const Policy *policy =
 			found.presence == Presence::Settled ? find_policy_by_id(found.row.policy) : nullptr;
-		if (policy != nullptr && found.row.tenant == tenant && policy->prefix == prefix) {
+		const Row &row = found.row;
+		if (policy != nullptr && row.tenant == tenant && policy->prefix == name.prefix &&
+		    row.generation >= name.generation) {
 			answer = answer_named(found, *policy);
-			hide_ownership(answer);
+			hide_ownership(answer, row);
 			if (answer.known)
 				require_visible(found);
+			if (answer.known && row.generation > name.generation)
+				answer = answer_former(row, *policy, name.generation);
+			else
+				add_arguments(answer, ledger, kept_of(row));
 		}
 	}
 	close_ledger(ledger);

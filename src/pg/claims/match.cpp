@@ -35,6 +35,9 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 	record.state = row.state;
 	record.same_request = same_request;
 	record.life_end = row.finished ? life_end_of(row, policy) : PG_INT64_MAX;
+	// Within a transaction nothing is repeated on purpose: it is not known to have happened yet.
+	if (row.finished && policy.repeat_after > 0 && !probe.own)
+		record.repeat_end = life_end(row.completed_at, policy.repeat_after, {});
 	record.lease_end = row.lease_end;
 	Decision decision = decide(&record, GetCurrentTimestamp(), policy.retry_after);
 	// A row that an early flush of this transaction wrote is its own open claim still.
@@ -51,8 +54,14 @@ Answer answer_probe(const Probe &probe, const Request &request) {
 	case Presence::Settled: break;
 	}
 	const Policy &policy = policy_of(probe.row, request);
-	const Fingerprint stored{probe.row.has_fingerprint, probe.row.fingerprint};
-	return answer_settled(probe, policy, is_same_request(probe.row.key, stored, policy, request));
+	const Row &row = probe.row;
+	const Fingerprint stored{row.has_fingerprint, row.fingerprint};
+	const bool same_request = is_same_request(row.key, stored, policy, request);
+	Answer answer = answer_settled(probe, policy, same_request);
+	if (answer.decision.outcome == Outcome::Conflict)
+		answer.differing_fields =
+			differing_fields({&policy, row.key, row.has_fingerprint, kept_of(row)}, request.call);
+	return answer;
 }
 
 Answer answer_claim(const Claim &own, bool same_request) {
@@ -170,7 +179,11 @@ Claim *find_own_claim(const Request &request) {
 }
 
 Answer answer_own(const Claim &own, const Request &request) {
-	return answer_claim(own, is_request_of(own, request));
+	Answer answer = answer_claim(own, is_request_of(own, request));
+	if (answer.decision.outcome == Outcome::Conflict)
+		answer.differing_fields = differing_fields(
+			{own.policy, own.key, own.fingerprint.present, own.kept}, request.call);
+	return answer;
 }
 
 Answer answer_named(const Claim &own) {
@@ -201,6 +214,14 @@ Answer answer_in_flight(const Request &request) {
 
 bool owns(const Decision &decision) {
 	return decision.action == Action::Do || decision.action == Action::Verify;
+}
+
+KeptRequest kept_of(const Row &row) {
+	KeptRequest kept;
+	kept.leaves = row.leaves;
+	if (row.arguments != 0)
+		kept.arguments = DatumGetJsonbP(row.arguments);
+	return kept;
 }
 
 Micros life_end_of(const Row &row, const Policy &policy) {

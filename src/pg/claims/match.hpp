@@ -41,6 +41,9 @@ Answer answer_in_flight(const Request &request);
 // Whether the decision makes the caller the owner.
 bool owns(const Decision &decision);
 
+// What is kept of the request that a row was written for, in the current memory context.
+KeptRequest kept_of(const Row &row);
+
 // The last instant at which a finished row answers.
 Micros life_end_of(const Row &row, const Policy &policy);
 

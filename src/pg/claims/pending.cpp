@@ -48,14 +48,48 @@ Jsonb *copy_jsonb(Jsonb *jsonb) {
 	return copied;
 }
 
-std::span<const Digest128> copy_keys(const Request &request) {
-	const std::size_t count = 1 + request.older.size();
+std::span<const Digest128> copy_keys(const Digest128 &first, const Request &request) {
 	auto *keys = static_cast<Digest128 *>(
-		MemoryContextAlloc(TopTransactionContext, sizeof(Digest128) * count));
-	keys[0] = request.key;
-	for (std::size_t i = 1; i < count; ++i)
-		keys[i] = request.older[i - 1].key;
+		MemoryContextAlloc(TopTransactionContext, sizeof(Digest128) * (2 + request.older.size())));
+	std::size_t count = 0;
+	keys[count++] = first;
+	if (request.key != first)
+		keys[count++] = request.key;
+	for (const OlderKey &older : request.older)
+		if (older.key != first)
+			keys[count++] = older.key;
 	return {keys, count};
+}
+
+// Of the names, the texts too: one allocation holds them all.
+std::span<const PathName> copy_names(std::span<const PathName> names) {
+	if (names.empty())
+		return {};
+	std::size_t size = sizeof(PathName) * names.size();
+	for (const PathName &name : names)
+		size += name.path.size();
+	auto *copies = static_cast<PathName *>(MemoryContextAlloc(TopTransactionContext, size));
+	auto *text = reinterpret_cast<char *>(copies + names.size());
+	for (std::size_t i = 0; i < names.size(); ++i) {
+		const std::string_view path = names[i].path;
+		memcpy(text, path.data(), path.size());
+		new (&copies[i]) PathName{names[i].digest, {text, path.size()}};
+		text += path.size();
+	}
+	return {copies, names.size()};
+}
+
+KeptRequest copy_kept(const KeptRequest &kept) {
+	return {copy_text(kept.leaves), copy_names(kept.names), copy_jsonb(kept.arguments)};
+}
+
+void free_kept(const KeptRequest &kept) {
+	if (kept.leaves.data() != nullptr)
+		pfree(const_cast<char *>(kept.leaves.data()));
+	if (kept.names.data() != nullptr)
+		pfree(const_cast<PathName *>(kept.names.data()));
+	if (kept.arguments != nullptr)
+		pfree(kept.arguments);
 }
 
 void free_change(Change *change) {
@@ -99,12 +133,14 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.policy = fresh.policy;
 	claim.tenant = copy_text(request.call.tenant);
 	claim.fingerprint = fresh.fingerprint;
+	claim.kept = copy_kept(fresh.kept);
 	claim.claimed_at = fresh.claimed_at;
 	claim.lease_end = fresh.lease_end;
 	claim.fence = fresh.fence;
 	claim.attempt = fresh.attempt;
+	claim.generation = fresh.generation;
 	claim.stored = fresh.stored;
-	claim.locks = copy_keys(request);
+	claim.locks = copy_keys(claim.key, request);
 	list.locks += claim.locks.size();
 	claim.subxact = GetCurrentSubTransactionId();
 	claim.previous = list.last;
@@ -149,6 +185,7 @@ void remove_claim(Claim &claim) {
 		at = &(*at)->next_in_bucket;
 	Link *link = *at;
 	*at = link->next_in_bucket;
+	free_kept(claim.kept);
 	pfree(const_cast<char *>(claim.tenant.data()));
 	pfree(const_cast<Digest128 *>(claim.locks.data()));
 	pfree(link);

@@ -14,6 +14,7 @@ extern "C" {
 
 #include "core/digest.hpp"
 #include "core/outcome.hpp"
+#include "pg/claims/kept_request.hpp"
 #include "pg/claims/request.hpp"
 #include "pg/policy/policy.hpp"
 
@@ -36,12 +37,16 @@ struct Claim {
 	const Policy *policy;
 	std::string_view tenant;
 	Fingerprint fingerprint;
+	KeptRequest kept;
 	Micros claimed_at;
 	Micros lease_end; // external effects only
 	int64 fence;
 	int32 attempt;
-	bool stored; // external: the row is there already, an earlier attempt's that was taken up
-	std::span<const Digest128> locks; // the keys whose locks it took, in `subxact`
+	int32 generation;
+	bool stored; // the row is there already, in the claim's present state
+	// The keys whose locks it took, in `subxact`: its own first, then those that its intent has under
+	// other versions.
+	std::span<const Digest128> locks;
 	SubTransactionId subxact;
 	Change *last; // NULL: open
 	Claim *next;  // in order of claiming
@@ -52,14 +57,16 @@ struct Claim {
 };
 
 struct NewClaim {
-	const Request *request;  // whose keys are locked
+	const Request *request;  // whose keys are locked, and `key`
 	Digest128 key;           // the row's: an older version's when that one's row is taken up
 	const Policy *policy;    // likewise
 	Fingerprint fingerprint; // under `policy`
+	KeptRequest kept;
 	Micros claimed_at;
 	Micros lease_end;
 	int64 fence;
 	int32 attempt;
+	int32 generation;
 	bool stored;
 };
 

@@ -12,6 +12,7 @@ extern "C" {
 #include <algorithm>
 
 #include "core/key_text.hpp"
+#include "core/leaves.hpp"
 #include "pg/claims/request.hpp"
 #include "pg/functions/arguments.hpp"
 #include "pg/jsonb/jsonb_document.hpp"
@@ -73,89 +74,14 @@ const char *type_name(Kind kind) {
 	return nullptr;
 }
 
-text *canonical_text(const Value &value, const JsonbDocument &document) {
+template <typename Write>
+text *canonical_text(Write write) {
 	TextSink sink;
 	CanonicalWriter writer(sink.sink());
-	write_value(value, document, writer);
+	write(writer);
 	writer.flush();
 	return sink.finish();
 }
-
-// A value that no object on its way to the root can be named instead of.
-struct Leaf {
-	Path path;
-	Value value;
-	bool emptied; // an object all of whose members are left out
-};
-
-// The leaves of the arguments, less what `left_out` covers. An object that is nested deeper than a path
-// can reach is a leaf.
-class Leaves {
-public:
-	Leaves(const JsonbDocument &document, std::span<const Path> left_out)
-		: document_(document), left_out_(left_out) {}
-
-	void collect() {
-		collect(document_.root(), Path{});
-		std::sort(items_, items_ + count_,
-		          [](const Leaf &a, const Leaf &b) { return path_before(a.path, b.path); });
-	}
-
-	std::span<const Leaf> all() const { return {items_, count_}; }
-
-private:
-	struct Visit {
-		Leaves &self;
-		const Path &parent;
-		bool any_member = false;
-		bool any_kept = false;
-	};
-
-	void collect(const Value &value, const Path &path) {
-		Visit visit{*this, path};
-		if (value.kind == Kind::Object && path.depth < max_path_depth) {
-			document_.visit_children(value, ChildVisitor{visit_member, &visit});
-			if (visit.any_kept || (path.depth == 0 && visit.any_member))
-				return;
-		}
-		// The arguments {} bind nothing.
-		if (value.kind != Kind::Object || path.depth > 0)
-			add(Leaf{path, value, visit.any_member});
-	}
-
-	static bool visit_member(void *state, std::string_view name, const Value &member) {
-		auto &visit = *static_cast<Visit *>(state);
-		Path path = visit.parent;
-		path.segments[path.depth++] = name;
-		visit.any_member = true;
-		if (!visit.self.is_left_out(path)) {
-			visit.any_kept = true;
-			visit.self.collect(member, path);
-		}
-		return true;
-	}
-
-	bool is_left_out(const Path &path) const {
-		return std::any_of(left_out_.begin(), left_out_.end(),
-		                   [&path](const Path &outer) { return covers(outer, path); });
-	}
-
-	void add(const Leaf &leaf) {
-		if (count_ == capacity_) {
-			capacity_ = Max(capacity_ * 2, 16);
-			const Size size = sizeof(Leaf) * capacity_;
-			items_ = static_cast<Leaf *>(items_ == nullptr ? palloc_extended(size, MCXT_ALLOC_HUGE)
-			                                               : repalloc_huge(items_, size));
-		}
-		new (&items_[count_++]) Leaf(leaf);
-	}
-
-	const JsonbDocument &document_;
-	std::span<const Path> left_out_;
-	Leaf *items_ = nullptr;
-	std::size_t count_ = 0;
-	std::size_t capacity_ = 0;
-};
 
 void put_key_fields(const Recipe &recipe, const JsonbDocument &document, Rows &rows) {
 	Scratch scratch; // its buffers need no initial value
@@ -171,24 +97,33 @@ void put_key_fields(const Recipe &recipe, const JsonbDocument &document, Rows &r
 		else if (!value.present)
 			row.note = "is absent, as an optional field may be";
 		else
-			row.normalised = canonical_text(value.normal, document);
+			row.normalised = canonical_text(
+				[&](CanonicalWriter &writer) { write_value(value.normal, document, writer); });
 		rows.put(row);
 	}
 }
 
-void put_leaves(const JsonbDocument &document, std::span<const Path> left_out, const char *role,
-                Rows &rows) {
-	Leaves leaves(document, left_out);
-	leaves.collect();
-	for (const Leaf &leaf : leaves.all()) {
+void put_leaves(const Recipe &recipe, const JsonbDocument &document, Rows &rows) {
+	const Arena arena = arena_in(CurrentMemoryContext);
+	const std::span<const Path> left_out = not_bound(recipe);
+	const bool in_key = recipe.identity == Identity::Arguments;
+	const bool checked = in_key || recipe.binds;
+	const std::span<Leaf> leaves = leaves_of(document, left_out, LeafWalk{}, arena);
+	std::sort(leaves.begin(), leaves.end(),
+	          [](const Leaf &a, const Leaf &b) { return path_before(a.path, b.path); });
+	for (const Leaf &leaf : leaves) {
 		CHECK_FOR_INTERRUPTS();
-		Row row{path_text(leaf.path), role, type_name(leaf.value.kind)};
-		if (leaf.emptied) {
-			row.normalised = cstring_to_text("{}");
+		Row row{c_string(leaf.name),
+		        in_key    ? "key"
+		        : checked ? "bound"
+		                  : "unchecked",
+		        type_name(leaf.value.kind)};
+		if (checked)
+			row.normalised = canonical_text([&](CanonicalWriter &writer) {
+				write_leaf(leaf, document, left_out, arena, writer);
+			});
+		if (checked && leaf.emptied)
 			row.note = "has members in the key or unchecked only, but must stay an object";
-		} else {
-			row.normalised = canonical_text(leaf.value, document);
-		}
 		rows.put(row);
 	}
 }
@@ -207,19 +142,17 @@ void put_unchecked(const Recipe &recipe, const JsonbDocument &document, Rows &ro
 
 text *preimage_text(const Request &request, const JsonbDocument &document) {
 	Arena arena = arena_in(CurrentMemoryContext);
-	TextSink sink;
-	CanonicalWriter writer(sink.sink());
-	write_preimage(request.policy->recipe, request.call.tenant, request.call.occurrence, document,
-	               arena, writer);
-	writer.flush();
-	return sink.finish();
+	return canonical_text([&](CanonicalWriter &writer) {
+		write_preimage(request.policy->recipe, request.call.tenant, request.call.occurrence,
+		               document, arena, writer);
+	});
 }
 
 text *key_text(const Request &request) {
 	const std::string_view prefix = request.policy->prefix;
-	const auto suffix = key_suffix(request.key);
+	const KeySuffix suffix(request.key, 1);
 	return cstring_to_text(psprintf("%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
-	                                static_cast<int>(suffix.size()), suffix.data()));
+	                                static_cast<int>(suffix.view().size()), suffix.view().data()));
 }
 
 void explain(FunctionCallInfo fcinfo) {
@@ -234,8 +167,7 @@ void explain(FunctionCallInfo fcinfo) {
 	Rows rows(fcinfo);
 	if (recipe.identity == Identity::Fields)
 		put_key_fields(recipe, document, rows);
-	put_leaves(document, not_bound(recipe),
-	           recipe.identity == Identity::Arguments ? "key" : "bound", rows);
+	put_leaves(recipe, document, rows);
 	put_unchecked(recipe, document, rows);
 
 	Row preimage{nullptr, "preimage"}, key{nullptr, "key"};

@@ -22,10 +22,10 @@ PG_FUNCTION_INFO_V1(pg_idem_check);
 Datum pg_idem_key(PG_FUNCTION_ARGS) {
 	const Request request = require_request(call_argument(fcinfo, 3, 4));
 	const std::string_view prefix = request.policy->prefix;
-	const auto suffix = key_suffix(request.key);
+	const KeySuffix suffix(request.key, 1);
 	PG_RETURN_TEXT_P(
 		cstring_to_text(psprintf("%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
-	                             static_cast<int>(suffix.size()), suffix.data())));
+	                             static_cast<int>(suffix.view().size()), suffix.view().data())));
 }
 
 Datum pg_idem_intent(PG_FUNCTION_ARGS) {

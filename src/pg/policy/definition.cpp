@@ -133,8 +133,8 @@ Arena arena_in(MemoryContext context) {
 }
 
 DefinitionFault compile_recipe(std::string_view operation, int32 version, std::string_view identity,
-                               Jsonb *key_fields, ArrayType *unchecked_fields, Arena arena,
-                               Recipe &recipe) {
+                               Jsonb *key_fields, ArrayType *unchecked_fields,
+                               std::string_view bind, Arena arena, Recipe &recipe) {
 	recipe.operation = operation;
 	recipe.version = version;
 	if (identity == "fields")
@@ -159,6 +159,13 @@ DefinitionFault compile_recipe(std::string_view operation, int32 version, std::s
 		return fault;
 	if ((fault = check_overlaps(recipe)).what != nullptr)
 		return fault;
+	if (bind != "all" && bind != "none")
+		return {"what it binds is unknown", "bind is all or none.", {}};
+	recipe.binds = bind == "all";
+	if (!recipe.binds && recipe.identity != Identity::Arguments && !recipe.unchecked.empty())
+		return {"unchecked fields go with bind => 'all'",
+		        "Nothing outside the key is checked with bind => 'none'.",
+		        {}};
 
 	const std::size_t count = recipe.fields.size() + recipe.unchecked.size();
 	auto *unbound = static_cast<Path *>(arena.allocate(arena.state, sizeof(Path) * Max(count, 1)));

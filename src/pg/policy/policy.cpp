@@ -78,6 +78,9 @@ enum OperationColumn {
 	op_defined_at,
 	op_unlinked,
 	op_retired,
+	op_bind,
+	op_arguments,
+	op_repeat_after,
 };
 
 void read_policy(MemoryContext context, const Datum *values, const bool *nulls, Policy &policy) {
@@ -86,7 +89,8 @@ void read_policy(MemoryContext context, const Datum *values, const bool *nulls, 
 	policy.fault = compile_recipe(
 		operation, DatumGetInt32(values[op_version]), text_in(context, values[op_identity]),
 		nulls[op_key_fields] ? nullptr : DatumGetJsonbP(values[op_key_fields]),
-		DatumGetArrayTypeP(values[op_unchecked_fields]), arena_in(context), policy.recipe);
+		DatumGetArrayTypeP(values[op_unchecked_fields]), text_in(context, values[op_bind]),
+		arena_in(context), policy.recipe);
 	policy.prefix = text_in(context, values[op_key_prefix]);
 	policy.unlinked = DatumGetBool(values[op_unlinked]);
 	policy.retired = DatumGetBool(values[op_retired]);
@@ -95,6 +99,9 @@ void read_policy(MemoryContext context, const Datum *values, const bool *nulls, 
 	policy.failure_retention = interval_micros(DatumGetIntervalP(values[op_failure_retention]));
 	policy.lease = interval_micros(DatumGetIntervalP(values[op_lease]));
 	policy.retry_after = interval_micros(DatumGetIntervalP(values[op_retry_after]));
+	policy.stores_arguments = text_in(context, values[op_arguments]) == "stored";
+	policy.repeat_after =
+		nulls[op_repeat_after] ? 0 : interval_micros(DatumGetIntervalP(values[op_repeat_after]));
 	policy.max_response_bytes = DatumGetInt32(values[op_max_response_bytes]);
 }
 

@@ -23,10 +23,12 @@ struct Policy {
 	bool unlinked; // its intents are others than those of the lower versions
 	bool retired;  // no new claims, and no look-ups under it
 	bool external;
+	bool stores_arguments; // with the key, as they came
 	Micros retention;
 	Micros failure_retention;
 	Micros lease;
 	Micros retry_after;
+	Micros repeat_after; // 0: a repeat is never a new effect
 	int32 max_response_bytes;
 	std::span<const RetentionChange> retention_changes;
 	std::span<const RetentionChange> failure_retention_changes;

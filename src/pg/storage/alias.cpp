@@ -9,16 +9,12 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/uuid.h"
 }
-
-#include <algorithm>
 
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/relations.hpp"
@@ -80,29 +76,14 @@ Presence find_pair(Relation table, Oid index, const Digest128 &alias, const Dige
 }
 
 void insert_alias(Relation table, const Digest128 &alias, const Digest128 &key) {
-	TupleDesc descriptor = RelationGetDescr(table);
-	auto *values = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
-	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
-	std::fill(nulls, nulls + descriptor->natts, true); // those that somebody has added and dropped
-	values[attr_alias - 1] = PointerGetDatum(alias.data());
-	values[attr_key - 1] = PointerGetDatum(key.data());
-	nulls[attr_alias - 1] = nulls[attr_key - 1] = false;
-	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-	heap_insert(table, tuple, GetCurrentCommandId(true), 0, nullptr);
-	insert_into_all_indexes(table, tuple);
-	heap_freetuple(tuple);
-	pfree(values);
-	pfree(nulls);
+	const Datum values[attr_count] = {PointerGetDatum(alias.data()), PointerGetDatum(key.data())};
+	insert_whole_row(table, values);
 }
 
 } // namespace
 
 void reserve_aliases() {
-	// Kept until the end of the sub-transaction, whatever portal the call runs in.
-	ResourceOwner former = CurrentResourceOwner;
-	CurrentResourceOwner = CurTransactionResourceOwner;
-	LockRelationOid(require_table(Table::Alias), RowExclusiveLock);
-	CurrentResourceOwner = former;
+	keep_locked(require_table(Table::Alias));
 	table_close(open_aliases(NoLock), NoLock);
 }
 

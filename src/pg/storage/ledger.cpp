@@ -29,14 +29,14 @@ struct Held {
 
 Held held;
 
-void lock(Oid relation) {
+} // namespace
+
+void keep_locked(Oid relation) {
 	ResourceOwner former = CurrentResourceOwner;
 	CurrentResourceOwner = CurTransactionResourceOwner;
 	LockRelationOid(relation, RowExclusiveLock);
 	CurrentResourceOwner = former;
 }
-
-} // namespace
 
 Ledger open_ledger() {
 	// Locking reads all pending messages, which can tell that the table is another one now.
@@ -50,7 +50,7 @@ Ledger open_ledger() {
 				break;
 			continue;
 		}
-		lock(oid);
+		keep_locked(oid);
 		if (find_table(Table::Key) == oid) {
 			held = {GetCurrentSubTransactionId(), oid, InvalidSubTransactionId, InvalidOid};
 			break;
@@ -62,7 +62,7 @@ Ledger open_ledger() {
 	// Asked each time, since REINDEX CONCURRENTLY puts another index in its place.
 	const Oid index = RelationGetPrimaryKeyIndex(ledger.table);
 	if (held.index != index) {
-		lock(index);
+		keep_locked(index);
 		held.index_subxact = GetCurrentSubTransactionId();
 		held.index = index;
 	}

@@ -12,6 +12,8 @@ extern "C" {
 #include "utils/relcache.h"
 }
 
+#include <span>
+
 #include "pg/storage/row.hpp"
 
 namespace pg_idem {
@@ -25,6 +27,10 @@ struct Ledger {
 // Locks both relations in row-exclusive mode until the end of the transaction, so that no DDL can
 // come between a claim and its row. Raises ID031 when the table is not what this code writes to.
 Ledger open_ledger();
+
+// Locks a relation of ours for writing until the end of the transaction, or of the sub-transaction should
+// that abort, whatever portal the call runs in.
+void keep_locked(Oid relation);
 void close_ledger(const Ledger &ledger);
 
 // Events of (sub-)transactions, for the locks that open_ledger remembers.
@@ -67,6 +73,9 @@ bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row
 
 // False: another transaction is changing it, or it is gone.
 bool delete_row(const Ledger &ledger, const ItemPointerData &tid);
+
+// Inserts a row into a table of ours other than the ledger: the values of its first columns, none NULL.
+void insert_whole_row(Relation table, std::span<const Datum> values);
 
 // Makes the entries of a tuple that was just written in every index of its table. Raises 40001, at once,
 // when a unique one has another row of its key.

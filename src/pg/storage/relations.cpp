@@ -10,9 +10,9 @@ namespace pg_idem {
 
 namespace {
 
-constexpr int table_count = 5;
-constexpr const char *table_names[table_count] = {"key", "alias", "operation", "retention_change",
-                                                  "sweep"};
+constexpr int table_count = 6;
+constexpr const char *table_names[table_count] = {
+	"key", "alias", "path", "operation", "retention_change", "sweep"};
 
 struct Known {
 	Oid oid; // kept when no longer valid: later messages of the same table must still be counted
@@ -20,13 +20,10 @@ struct Known {
 	uint64 generation;
 };
 
-Known known[table_count] = {{InvalidOid, false, 1},
-                            {InvalidOid, false, 1},
-                            {InvalidOid, false, 1},
-                            {InvalidOid, false, 1},
-                            {InvalidOid, false, 1}};
+Known known[table_count] = {{InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1},
+                            {InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}};
 
-// A message for a relation that is none of ours (an index, another table) costs five comparisons.
+// A message for a relation that is none of ours (an index, another table) costs six comparisons.
 void forget(Datum, Oid relid) {
 	for (Known &table : known) {
 		if (relid == InvalidOid || relid == table.oid) {

@@ -14,8 +14,9 @@ extern "C" {
 
 namespace pg_idem {
 
-// In the table's order. A row that has nothing from `response` on is stored with the first
-// `short_row_columns` only: its null bitmap then fits the header's padding.
+// In the table's order. A row that ends with its fingerprint or with its leaves is stored with the
+// columns up to there only: of eight columns the null bitmap fits the header's padding, and a row of nine
+// that has them all needs none.
 enum Column {
 	col_key,
 	col_completed_at,
@@ -25,6 +26,7 @@ enum Column {
 	col_tenant,
 	col_effect_ref,
 	col_fingerprint,
+	col_leaves,
 	col_response,
 	col_response_omitted,
 	col_claimed_at,
@@ -32,10 +34,13 @@ enum Column {
 	col_fence,
 	col_attempt,
 	col_note,
+	col_arguments,
+	col_generation,
 	column_count,
 };
 
-constexpr int short_row_columns = col_response;
+constexpr int short_row_columns = col_leaves;
+constexpr int bound_row_columns = col_response;
 
 // Views point into memory of whoever made the row. An absent text has a NULL data pointer, so it
 // differs from an empty one.
@@ -47,6 +52,7 @@ struct Row {
 	std::string_view effect_ref;
 	bool has_fingerprint = false;
 	Digest128 fingerprint{};
+	std::string_view leaves;   // core/leaf_digests.hpp
 	Jsonb *response = nullptr; // detoasted
 	bool response_omitted = false;
 	bool finished = false; // completed_at is set
@@ -58,6 +64,8 @@ struct Row {
 	int64 fence = 0;
 	int32 attempt = 1;
 	std::string_view note;
+	Datum arguments = 0; // of the request as it came: a jsonb, perhaps toasted; 0: not kept
+	int32 generation = 1;
 };
 
 } // namespace pg_idem

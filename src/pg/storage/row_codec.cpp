@@ -24,6 +24,12 @@ Digest128 digest_at(Datum datum) {
 	return digest;
 }
 
+std::string_view bytes_view(Datum datum) {
+	bytea *value = DatumGetByteaPP(datum);
+	return {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
+}
+
+// bytea and text are stored alike.
 Datum text_datum(std::string_view view) {
 	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
 }
@@ -58,6 +64,8 @@ Row decode_row(HeapTuple tuple) {
 	row.has_fingerprint = !nulls[col_fingerprint];
 	if (row.has_fingerprint)
 		row.fingerprint = digest_at(values[col_fingerprint]);
+	if (!nulls[col_leaves])
+		row.leaves = bytes_view(values[col_leaves]);
 	if (!nulls[col_response])
 		row.response = DatumGetJsonbP(values[col_response]);
 	row.response_omitted =
@@ -79,6 +87,10 @@ Row decode_row(HeapTuple tuple) {
 		row.attempt = DatumGetInt32(values[col_attempt]);
 	if (!nulls[col_note])
 		row.note = text_view(values[col_note]);
+	if (!nulls[col_arguments])
+		row.arguments = values[col_arguments];
+	if (!nulls[col_generation])
+		row.generation = DatumGetInt32(values[col_generation]);
 	return row;
 }
 
@@ -110,6 +122,8 @@ HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {
 		set(col_effect_ref, text_datum(row.effect_ref));
 	if (row.has_fingerprint)
 		set(col_fingerprint, PointerGetDatum(row.fingerprint.data()));
+	if (!row.leaves.empty())
+		set(col_leaves, text_datum(row.leaves));
 	if (row.response != nullptr)
 		set(col_response, JsonbPGetDatum(row.response));
 	if (row.response_omitted)
@@ -123,10 +137,14 @@ HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {
 		set(col_fence, Int64GetDatum(row.fence));
 	if (row.note.data() != nullptr)
 		set(col_note, text_datum(row.note));
-	bool has_tail = false;
-	for (int i = short_row_columns; i < column_count; ++i)
-		has_tail = has_tail || !nulls[i];
-	return heap_form_tuple(has_tail ? row_descriptor() : short_row_descriptor(), values, nulls);
+	if (row.arguments != 0)
+		set(col_arguments, row.arguments);
+	if (row.generation > 1)
+		set(col_generation, Int32GetDatum(row.generation));
+	int used = column_count;
+	while (nulls[used - 1])
+		--used;
+	return heap_form_tuple(row_descriptor_of(used), values, nulls);
 }
 
 } // namespace pg_idem

@@ -18,7 +18,7 @@ Row decode_row(HeapTuple tuple);
 // it may run while the tuple's buffer is locked.
 Row decode_life(HeapTuple tuple);
 
-// In the current memory context. A row without a tail is formed short. `values` and `nulls` have room
+// In the current memory context. A row without a tail is formed short (row.hpp). `values` and `nulls` have room
 // for column_count entries and are left filled, for the indexes.
 HeapTuple encode_row(const Row &row, Datum *values, bool *nulls);
 

@@ -25,6 +25,7 @@ constexpr ColumnShape columns[column_count] = {
 	{"tenant", TEXTOID, true},
 	{"effect_ref", TEXTOID, false},
 	{"fingerprint", UUIDOID, false},
+	{"leaves", BYTEAOID, false},
 	{"response", JSONBOID, false},
 	{"response_omitted", BOOLOID, false},
 	{"claimed_at", TIMESTAMPTZOID, false},
@@ -32,6 +33,8 @@ constexpr ColumnShape columns[column_count] = {
 	{"fence", INT8OID, false},
 	{"attempt", INT4OID, false},
 	{"note", TEXTOID, false},
+	{"arguments", JSONBOID, false},
+	{"generation", INT4OID, false},
 };
 
 constexpr AttrNumber primary_key[] = {col_key + 1};
@@ -40,6 +43,7 @@ constexpr TableShape ledger_shape = {"idem.key", columns, primary_key, true};
 
 uint64 checked_generation = 0;
 TupleDesc descriptor = nullptr;
+TupleDesc bound_descriptor = nullptr;
 TupleDesc short_descriptor = nullptr;
 
 // The first columns of a table, in a descriptor of their own: cutting off one that is there would cut
@@ -63,6 +67,7 @@ void require_shape(Relation table) {
 		return;
 	require_table_shape(table, ledger_shape);
 	replace_descriptor(&descriptor, RelationGetDescr(table), column_count);
+	replace_descriptor(&bound_descriptor, RelationGetDescr(table), bound_row_columns);
 	replace_descriptor(&short_descriptor, RelationGetDescr(table), short_row_columns);
 	checked_generation = generation;
 }
@@ -71,8 +76,10 @@ TupleDesc row_descriptor() {
 	return descriptor;
 }
 
-TupleDesc short_row_descriptor() {
-	return short_descriptor;
+TupleDesc row_descriptor_of(int used) {
+	if (used > bound_row_columns)
+		return descriptor;
+	return used > short_row_columns ? bound_descriptor : short_descriptor;
 }
 
 void refuse_if_referenced(Relation table) {

@@ -13,9 +13,12 @@ namespace pg_idem {
 // cache entry, which every change of the table and of its indexes counts up.
 void require_shape(Relation table);
 
-// The table's columns that are ours, and those of a short row (row.hpp). After require_shape.
+// The table's columns that are ours. After require_shape.
 TupleDesc row_descriptor();
-TupleDesc short_row_descriptor();
+
+// The fewest columns that a row which uses the first `used` is stored with (row.hpp). After
+// require_shape.
+TupleDesc row_descriptor_of(int used);
 
 // Raises ID032, naming the constraint, when a foreign key references the ledger: deleting a key could
 // cascade to effect rows.

@@ -84,7 +84,7 @@ bool is_on(const FormData_pg_index *index, std::span<const AttrNumber> key) {
 // REINDEX CONCURRENTLY has another unique one on the key for a while, which refuses what the first does.
 void check_indexes(Relation table, const TableShape &shape) {
 	const Oid primary = RelationGetPrimaryKeyIndex(table);
-	if (!OidIsValid(primary))
+	if (!shape.key.empty() && !OidIsValid(primary))
 		refuse(shape, "It has no primary key that is checked at once.", restore_key);
 	List *indexes = RelationGetIndexList(table);
 	ListCell *cell;

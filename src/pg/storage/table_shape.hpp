@@ -20,7 +20,7 @@ struct ColumnShape {
 struct TableShape {
 	const char *table; // as messages name it
 	std::span<const ColumnShape> columns;
-	std::span<const AttrNumber> key; // the columns of its primary key
+	std::span<const AttrNumber> key; // the columns of its primary key; empty: it has none
 	bool may_be_referenced;          // by foreign keys, as far as nothing is deleted
 };
 

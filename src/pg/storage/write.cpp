@@ -50,6 +50,24 @@ void outside_writer() {
 	pg_unreachable();
 }
 
+void insert_whole_row(Relation table, std::span<const Datum> values) {
+	TupleDesc descriptor = RelationGetDescr(table);
+	auto *all = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
+	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
+	for (int i = 0; i < descriptor->natts; ++i) {
+		nulls[i] =
+			i >= static_cast<int>(values.size()); // columns that somebody has added and dropped
+		if (!nulls[i])
+			all[i] = values[i];
+	}
+	HeapTuple tuple = heap_form_tuple(descriptor, all, nulls);
+	heap_insert(table, tuple, GetCurrentCommandId(true), 0, nullptr);
+	insert_into_all_indexes(table, tuple);
+	heap_freetuple(tuple);
+	pfree(all);
+	pfree(nulls);
+}
+
 void insert_into_all_indexes(Relation table, HeapTuple tuple) {
 	EState *estate = CreateExecutorState();
 	ResultRelInfo *info = makeNode(ResultRelInfo);
