@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Prints the results of bench/run as Markdown.
 
-    report.py time_and_space|callgrind RESULTS FOLDER
+    report.py time_and_space|callgrind|keys RESULTS FOLDER
 
 RESULTS has a line "metric, contender, value" for each measurement; FOLDER has callgrind's files.
 """
@@ -11,6 +11,8 @@ import sys
 from collections import defaultdict
 
 import callgrind_profile
+import report_keys
+from tables import number, print_table, print_targets, ratio
 
 # Contender, what it is, and the one that it is compared with.
 ROWS = [
@@ -33,45 +35,20 @@ ROWS = [
 ]
 
 
-def number(value, digits=0):
-    return "–" if value is None else f"{value:,.{digits}f}"
-
-
-def ratio(values, contender, reference):
-    if reference is None or contender not in values or not values.get(reference):
-        return None
-    return values[contender] / values[reference]
-
-
-def print_table(head, rows):
-    print("| " + " | ".join(head) + " |")
-    print("|---|" + "---:|" * (len(head) - 1))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print()
-
-
-def print_targets(targets):
-    """Each: what, the value, the limit, whether the limit itself is allowed."""
-    rows = []
-    for what, value, limit, inclusive in targets:
-        met = value <= limit if inclusive else value < limit
-        verdict = "met" if met else f"missed by {value - limit:.3g}"
-        bound = f"{'at most' if inclusive else 'below'} {limit:g}"
-        rows.append((what, bound, f"{value:.4g}", verdict))
-    print_table(("target", "limit", "measured", ""), rows)
-
-
 def read_results(path):
-    """metric → contender → median."""
+    """metric → contender → all values, in their order."""
     values = defaultdict(lambda: defaultdict(list))
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             metric, contender, value = line.split("\t")
             values[metric][contender].append(float(value))
+    return values
+
+
+def medians(results):
     return {
         metric: {contender: statistics.median(rounds) for contender, rounds in contenders.items()}
-        for metric, contenders in values.items()
+        for metric, contenders in results.items()
     }
 
 
@@ -136,9 +113,11 @@ def report_callgrind(results, folder):
 def main():
     mode, results, folder = sys.argv[1:]
     if mode == "callgrind":
-        report_callgrind(read_results(results), folder)
+        report_callgrind(medians(read_results(results)), folder)
+    elif mode == "keys":
+        report_keys.report(read_results(results))
     else:
-        report_time_and_space(read_results(results))
+        report_time_and_space(medians(read_results(results)))
 
 
 if __name__ == "__main__":

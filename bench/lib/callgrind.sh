@@ -10,6 +10,7 @@ counted_contenders=(empty digest key_arguments key_fields insert insert_bound cl
 
 measure_callgrind() {
 	local contender
+	prepare
 	stop_cluster
 	say "callgrind: ${#counted_contenders[@]} contenders with $few_keys and with $many_keys keys"
 	for contender in "${counted_contenders[@]}"; do

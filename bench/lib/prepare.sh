@@ -19,7 +19,8 @@ prepare() {
 	say "preparing $intents keys in every table"
 	createdb bench_fresh
 	sql -d bench_fresh -o /dev/null -f "$project/bench/sql/schema.sql" \
-		-f "$project/bench/sql/contenders.sql" -f "$project/bench/sql/load.sql" 2>/dev/null
+		-f "$project/bench/sql/processor.sql" -f "$project/bench/sql/contenders.sql" \
+		-f "$project/bench/sql/load.sql" 2>/dev/null
 	createdb -T bench_fresh bench
 	sql -d bench -o /dev/null -v intents="$intents" -f "$project/bench/sql/start.sql"
 }

@@ -10,6 +10,7 @@ warm_up=100
 
 measure_time_and_space() {
 	local contender
+	prepare
 	# A database each: what one contender leaves behind is not in another's way.
 	for contender in "${loop_contenders[@]}"; do
 		createdb -T bench "bench_$contender"

@@ -5,13 +5,6 @@
 -- The time is the backend's on a processor, so that what else the machine does is not in it.
 -- Wherever a function can be called by assignment, it is: that is the cheap form on both sides.
 
--- The kernel brings the figure up to date when the process leaves the processor: it sleeps first.
-CREATE FUNCTION bench.processor_micros() RETURNS numeric LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-	PERFORM pg_sleep(0.001);
-	RETURN split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::numeric / 1000;
-END $$;
-
 CREATE PROCEDURE bench.contender(name text, body text) LANGUAGE plpgsql AS $contender$
 BEGIN
 	EXECUTE format($format$
