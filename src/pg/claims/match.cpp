@@ -83,7 +83,8 @@ Match match_key(const Ledger &ledger, const Request &request, const Digest128 &k
 
 // Whether there is a row that counts: one that answers, or that a claim has to take up.
 bool decides(const Match &match) {
-	return !owns(match.answer.decision) || match.answer.decision.continues;
+	const Decision &decision = match.answer.decision;
+	return !owns(decision) || decision.continues || decision.follows;
 }
 
 // The request's own row of a higher version that carries its key, if there is one.
