@@ -836,6 +836,17 @@ CREATE FUNCTION idem_claim(tenant text, operation text, arguments jsonb, occurre
 COMMENT ON FUNCTION idem_claim(text, text, jsonb, text, integer, interval, interval) IS
 	'claims an intent: do the effect when action is "do", and no other time';
 
+CREATE FUNCTION idem_claim_many(tenant text, operation text, arguments jsonb[], occurrences text[] DEFAULT NULL,
+                                version integer DEFAULT NULL, wait interval DEFAULT '0', lease interval DEFAULT NULL,
+                                on_error text DEFAULT 'raise')
+	RETURNS TABLE (line integer, outcome text, action text, key text, attempt integer, fence bigint, effect_ref text,
+	               response jsonb, response_omitted boolean, retryable boolean, retry_after interval,
+	               differing_fields text[], claimed_at timestamptz, completed_at timestamptz, message text,
+	               sqlstate text)
+	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pg_idem_claim_many';
+COMMENT ON FUNCTION idem_claim_many(text, text, jsonb[], text[], integer, interval, interval, text) IS
+	'claims many intents, in order of their keys, and answers in order of the input: a row for each line, as idem_claim gives it. With on_error => report a bad line is refused in its row, with its SQLSTATE';
+
 CREATE FUNCTION idem_record(tenant text, operation text, arguments jsonb, effect_ref text DEFAULT NULL,
                             response jsonb DEFAULT NULL, occurrence text DEFAULT NULL, version integer DEFAULT NULL,
                             wait interval DEFAULT '0')
@@ -1008,6 +1019,7 @@ BEGIN
 	EXECUTE 'GRANT USAGE ON SCHEMA idem TO ' || role::text;
 	EXECUTE 'GRANT EXECUTE ON FUNCTION
 		@extschema@.idem_claim(text, text, jsonb, text, integer, interval, interval),
+		@extschema@.idem_claim_many(text, text, jsonb[], text[], integer, interval, interval, text),
 		@extschema@.idem_record(text, text, jsonb, text, jsonb, text, integer, interval),
 		@extschema@.idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
 		@extschema@.idem_complete(text, text, text, jsonb, bigint),
@@ -1037,6 +1049,7 @@ REVOKE ALL ON FUNCTION
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),
+	idem_claim_many(text, text, jsonb[], text[], integer, interval, interval, text),
 	idem_record(text, text, jsonb, text, jsonb, text, integer, interval),
 	idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
 	idem_complete(text, text, text, jsonb, bigint),

@@ -160,11 +160,11 @@ SELECT is((pg_temp.keys('batch.args'), pg_temp.effects('batch.args'))::text, '(4
 	'the 400 that were not undone are there');
 SELECT FROM pg_temp.again();
 
--- All claimed before the first is completed: every claim keeps its lock, none is lost.
+-- All claimed before the first is completed: open claims are written early as well, none is lost.
 BEGIN;
 SELECT FROM (SELECT idem_claim('t', 'batch.args', jsonb_build_object('n', i))
 	FROM generate_series(1, 300) i OFFSET 0) s;
-SELECT is(pg_temp.key_locks(), 300::bigint, 'open claims keep their locks');
+SELECT cmp_ok(pg_temp.key_locks(), '<=', 130::bigint, 'open claims hold few locks, too');
 SELECT FROM (SELECT idem_complete('t', idem_key('t', 'batch.args', jsonb_build_object('n', i)))
 	FROM generate_series(1, 300) i OFFSET 0) s;
 SELECT FROM idem_record('t', 'batch.args', '{"n":301}');

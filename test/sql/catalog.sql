@@ -45,18 +45,19 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		FROM member_function WHERE pronamespace <> 'idem'::regnamespace$$, ARRAY[
 	'idem_canonical i s strict', 'idem_mint v r', 'idem_classify i s', 'idem_lint_schema s s strict', 'idem_strip_schema s s strict', 'idem_explain_key s r', 'idem_digest i s strict', 'idem_key s r', 'idem_intent s r',
 		'idem_check s r', 'idem_lookup v r',
-	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_record v u',
+	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_claim_many v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
 	'idem_release v u', 'idem_unknown v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
-SELECT is_empty($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$, 'no function that changes anything returns a set');
+SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$,
+	ARRAY['idem_claim_many(text,text,jsonb[],text[],integer,interval,interval,text)'], 'no function that changes anything returns a set, but the one that is called in FROM only');
 SELECT is_empty($$SELECT name FROM member_function WHERE pronamespace <> 'idem'::regnamespace AND proname !~ '^idem_'$$,
 	'every public name starts with idem_');
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE oid IN (SELECT pg_temp.members('pg_class')) AND relnamespace <> 'idem'::regnamespace$$,
 	'{idem_keys, idem_operations}'::text[],
 		'views too, and there is nothing else outside of the schema idem');
-SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type WHERE type IN ('json'::regtype, 'text[]'::regtype) AND proname <> 'idem_define'
+SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type WHERE type IN ('json'::regtype, 'text[]'::regtype) AND proname NOT IN ('idem_define', 'idem_claim_many')
 	AND pronamespace <> 'idem'::regnamespace$$, 'C057: documents are jsonb, never json');
 SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type
 	WHERE type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)$$, 'C026: no argument is a client''s time');

@@ -37,6 +37,8 @@ enum Field {
 	field_count,
 };
 
+static_assert(field_count == answer_columns);
+
 // Words for a person or a model who reads nothing else of the row.
 std::string_view message_of(const Answer &answer) {
 	if (!answer.has_outcome)
@@ -178,10 +180,18 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 			(errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("type \"idem.claim\" was changed"),
 		     errhint("The library and the extension's SQL objects are of different versions.")));
 
-	Datum values[field_count] = {};
+	Datum values[field_count];
 	bool nulls[field_count];
-	for (bool &null : nulls)
-		null = true;
+	answer_values(answer, values, nulls);
+	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
+	return HeapTupleGetDatum(tuple);
+}
+
+void answer_values(const Answer &answer, Datum *values, bool *nulls) {
+	for (int i = 0; i < field_count; ++i) {
+		values[i] = Datum(0);
+		nulls[i] = true;
+	}
 	const auto set = [&](Field field, Datum value) {
 		values[field] = value;
 		nulls[field] = false;
@@ -213,8 +223,6 @@ Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo) {
 	set(f_message, text_datum(message_of(answer)));
 	if (answer.arguments != nullptr)
 		set(f_arguments, JsonbPGetDatum(answer.arguments));
-	HeapTuple tuple = heap_form_tuple(descriptor, values, nulls);
-	return HeapTupleGetDatum(tuple);
 }
 
 } // namespace pg_idem

@@ -50,6 +50,10 @@ Answer answer_recorded_claim(const Answer &owned);
 // What idem_once answers when it has run the effect: there is nothing left to do for the caller.
 Answer answer_finished_claim(const Digest128 &key);
 
+// Its columns in the order of the type idem.claim, in the current memory context.
+constexpr int answer_columns = 15;
+void answer_values(const Answer &answer, Datum *values, bool *nulls);
+
 // The row for SQL, in the current memory context; the NULL datum when nothing is known.
 Datum answer_datum(const Answer &answer, FunctionCallInfo fcinfo);
 

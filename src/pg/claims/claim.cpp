@@ -19,6 +19,7 @@ extern "C" {
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
 #include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
@@ -97,14 +98,18 @@ void require_writable() {
 	PreventCommandDuringRecovery("idem_claim()");
 }
 
-// The claim was released in this transaction, where an outer level still holds its locks.
+// The claim was released in this transaction, where an outer level still holds its locks, or a row that
+// was written and deleted guards the key.
 Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
-	if (own.stored) {
+	const bool external = own.policy->external;
+	if (own.stored && external) {
 		const Probe found = probe(ledger, own.key, true);
 		if (found.presence != Presence::Settled || !take_up(ledger, found, own))
 			return answer_in_flight(request); // raw SQL is at the row, or has deleted it
 	}
 	change_claim(own, State::Open, GetCurrentTimestamp(), {}, nullptr, false);
+	if (own.stored && !external)
+		write_claim(ledger, own);
 	return answer_owned(own);
 }
 
@@ -177,7 +182,7 @@ void refuse_copy() {
 
 Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
 	if (Claim *mine = find_own_claim(request)) {
-		const bool copied = is_copy_of_call(options.site, mine->key);
+		const bool copied = options.site != nullptr && is_copy_of_call(options.site, mine->key);
 		if (copied && !options.copy_allowed)
 			refuse_copy();
 		if (copied && !mine->open()) {
@@ -224,9 +229,11 @@ void sleep_for(Micros span) {
 	CHECK_FOR_INTERRUPTS();
 }
 
+} // namespace
+
 // Polls: waiting in the lock manager could end in a deadlock or a lock_timeout, which poison the
 // transaction.
-Answer claim_or_wait(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
+Answer claim_request(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
 	Answer answer = claim_once(ledger, request, options);
 	if (!answer.in_flight || options.wait == 0)
 		return answer;
@@ -242,8 +249,6 @@ Answer claim_or_wait(const Ledger &ledger, const Request &request, const ClaimOp
 	return answer;
 }
 
-} // namespace
-
 Answer claim(const Call &call, const ClaimOptions &options) {
 	PreventCommandIfParallelMode("idem_claim()");
 	begin_claiming();
@@ -251,7 +256,7 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	// it stays in force until this transaction ends.
 	const Ledger ledger = open_ledger();
 	const Request request = require_request(call);
-	const Answer answer = claim_or_wait(ledger, request, options);
+	const Answer answer = claim_request(ledger, request, options);
 	close_ledger(ledger);
 	if (!answer.owned)
 		forget_call();

@@ -8,13 +8,14 @@ extern "C" {
 
 #include "pg/claims/answer.hpp"
 #include "pg/claims/request.hpp"
+#include "pg/storage/ledger.hpp"
 
 namespace pg_idem {
 
 struct ClaimOptions {
 	Micros wait = 0;           // how long to wait for an open transaction of someone else
 	Micros lease = 0;          // external effects; 0: the policy's
-	FmgrInfo *site = nullptr;  // the call in the statement (repeat.hpp)
+	FmgrInfo *site = nullptr;  // the call in the statement (repeat.hpp); NULL: it has no copies
 	bool copy_allowed = false; // a copy of the call gets the answer of a claim that is finished
 };
 
@@ -27,5 +28,8 @@ struct ClaimOptions {
 // idem.key or idem.alias is not what direct writes need; ID032 when the row of an expired key would have
 // to go while a foreign key references the ledger.
 Answer claim(const Call &call, const ClaimOptions &options);
+
+// The same for a request that was derived after the ledger was opened, and after begin_claiming().
+Answer claim_request(const Ledger &ledger, const Request &request, const ClaimOptions &options);
 
 } // namespace pg_idem

@@ -13,6 +13,7 @@ extern "C" {
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
@@ -144,7 +145,7 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 	if (claim.policy->external &&
 	    (finish.ending == Ending::Complete || finish.ending == Ending::Unknown))
 		not_committed_yet();
-	if (finish.ending == Ending::Unknown)
+	if (finish.ending == Ending::Unknown && !claim.policy->external)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -153,7 +154,7 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 				 "It commits or rolls back with its claim. Roll back, or call idem_release or idem_fail.")));
 	if (finish.ending == Ending::Release && !claim.stored && is_of_current_subxact(claim)) {
 		// Nothing outside this level knows of it: as if it had never been claimed.
-		for (const Digest128 &key : claim.locks)
+		for (const Digest128 &key : claim.keys)
 			unlock_key(key);
 		remove_claim(claim);
 		return ending.word;
@@ -161,6 +162,13 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 	change_claim(claim, ending.state, GetCurrentTimestamp(), finish.effect_ref, kept.response,
 	             kept.omitted);
 	return ending.word;
+}
+
+// The row of a local claim, if it was written before the claim was finished, follows it.
+void finish_written(Claim &claim) {
+	const Ledger ledger = open_ledger();
+	rewrite_claim(ledger, claim);
+	close_ledger(ledger);
 }
 
 // The committed row of another transaction's claim, or the one that this transaction wrote early.
@@ -244,6 +252,8 @@ void finish_fresh_claim(const Digest128 &key, State state, std::string_view effe
 		already_finished(); // by the effect itself
 	const Kept kept = keep(response, *claim->policy);
 	change_claim(*claim, state, GetCurrentTimestamp(), effect_ref, kept.response, kept.omitted);
+	if (claim->stored)
+		finish_written(*claim);
 }
 
 } // namespace
@@ -259,8 +269,16 @@ std::string_view finish(const Finish &request) {
 	    (claim->tenant != request.tenant || claim->policy->prefix != name.prefix ||
 	     claim->generation != name.generation))
 		unknown_key();
-	if (claim != nullptr && !claim->stored)
-		return finish_claim(*claim, request, ending);
+	if (claim != nullptr && !(claim->stored && claim->policy->external)) {
+		const bool written = claim->stored;
+		const std::string_view done = finish_claim(*claim, request, ending);
+		if (written && done != "already") {
+			finish_written(*claim);
+			if (is_finished(claim->state()) && is_of_current_subxact(*claim))
+				remove_claim(*claim); // its row says it all
+		}
+		return done;
+	}
 
 	PreventCommandIfReadOnly(ending.function);
 	PreventCommandDuringRecovery(ending.function);

@@ -12,8 +12,8 @@ extern "C" {
 #include "core/key_text.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
-#include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/path_names.hpp"
@@ -36,63 +36,6 @@ Threshold flush_threshold;
 // More locks than this, and a few hundred such transactions would fill the shared lock table.
 std::size_t lock_cap() {
 	return static_cast<std::size_t>(Min(64, max_locks_per_xact));
-}
-
-Row row_of(const Claim &claim) {
-	Row row;
-	row.key = claim.key;
-	row.policy = claim.policy->id;
-	row.tenant = claim.tenant;
-	row.has_fingerprint = claim.fingerprint.present;
-	row.fingerprint = claim.fingerprint.digest;
-	row.leaves = claim.kept.leaves;
-	if (claim.kept.arguments != nullptr)
-		row.arguments = JsonbPGetDatum(claim.kept.arguments);
-	row.generation = claim.generation;
-	row.state = claim.state();
-	row.claimed_at = claim.claimed_at;
-	row.leased = claim.policy->external;
-	if (row.leased) {
-		row.lease_end = claim.lease_end;
-		row.has_fence = true;
-		row.fence = claim.fence;
-		row.attempt = claim.attempt;
-	}
-	row.finished = is_finished(row.state);
-	if (row.finished) {
-		row.completed_at = claim.last->at;
-		row.effect_ref = claim.last->effect_ref;
-		row.response = claim.last->response;
-		row.response_omitted = claim.last->response_omitted;
-	}
-	return row;
-}
-
-// Whether the claim's final state is a row that is not there yet.
-bool needs_row(const Claim &claim) {
-	return !claim.stored && claim.state() != State::Released;
-}
-
-// A later generation takes the place of the one before it, which nobody can have touched meanwhile but
-// raw SQL: the key is locked.
-void write_generation(const Ledger &ledger, const Claim &claim) {
-	const Probe former = probe(ledger, claim.key, true);
-	if (former.presence != Presence::Settled || !former.row.finished ||
-	    former.row.generation != claim.generation - 1 ||
-	    !update_row(ledger, former.tid, row_of(claim), false))
-		outside_writer();
-}
-
-// The row, the keys that the intent has under lower versions, and names of fields.
-void write_claim(const Ledger &ledger, const Claim &claim) {
-	if (claim.generation > 1) {
-		write_generation(ledger, claim);
-		return;
-	}
-	insert_row(ledger, row_of(claim));
-	if (claim.locks.size() > 1)
-		insert_aliases(claim.key, claim.locks.subspan(1));
-	insert_path_names(claim.policy->id, claim.kept.names);
 }
 
 void refuse_open_claim(const Claim &claim) {
@@ -140,9 +83,39 @@ void write_all_claims() {
 	PopActiveSnapshot();
 }
 
-// Writes what is settled in the current sub-transaction and gives the locks back: the uncommitted row
-// guards the key as well. What an outer level has a part in must stay, since its locks do. The claims of
-// the current level are the last ones.
+// Whether a claim of the current sub-transaction can be written now: what an outer level has a part in
+// must stay, since its locks do.
+bool can_write(const Claim &claim) {
+	return claim.locked && needs_row(claim) && is_of_current_subxact(claim) &&
+	       !is_remembered(claim.key); // a copy of its call has to find it here
+}
+
+// The uncommitted row guards the key as well as the locks do.
+void unlock_keys_of(const Claim &claim) {
+	for (const Digest128 &key : claim.keys)
+		unlock_key(key);
+}
+
+// What is in its final state is done with.
+void write_final(const Ledger &ledger, Claim &claim) {
+	write_claim(ledger, claim);
+	external_written = external_written || claim.policy->external;
+	unlock_keys_of(claim);
+	remove_claim(claim);
+}
+
+// An open one is written a second time when it is finished. Not a later generation, which would take the
+// place of the former one's receipt: should it be released, that has to be there.
+void write_open(const Ledger &ledger, Claim &claim) {
+	if (claim.generation > 1)
+		return;
+	write_claim(ledger, claim);
+	unlock_keys_of(claim);
+	mark_written(claim);
+}
+
+// Writes claims of the current sub-transaction early, those that are in their final state before others,
+// and gives their locks back. They are the last ones.
 void write_some_claims(bool last_chance) {
 	const SubTransactionId current = GetCurrentSubTransactionId();
 	if (flush_threshold.subxact != current)
@@ -151,31 +124,25 @@ void write_some_claims(bool last_chance) {
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
 	const Ledger ledger = open_ledger();
-	bool written = false;
-	std::size_t kept = 0;
-	for (Claim *claim = last_claim(); claim != nullptr && claim->subxact == current;) {
-		Claim *previous = claim->previous;
-		const bool final =
-			is_finished(claim->state()) || (claim->policy->external && claim->open());
-		const bool writable = final && needs_row(*claim) && is_of_current_subxact(*claim);
-		if (writable && !is_remembered(claim->key)) { // a copy of its call has to find it here
-			write_claim(ledger, *claim);
-			written = true;
-			external_written = external_written || claim->policy->external;
-			for (const Digest128 &key : claim->locks)
-				unlock_key(key);
-			remove_claim(*claim);
-		} else {
-			++kept;
+	const std::size_t before = claim_lock_count();
+	for (const bool open : {false, true}) {
+		if (open && claim_lock_count() < lock_cap())
+			break;
+		for (Claim *claim = last_claim(); claim != nullptr && claim->subxact == current;) {
+			Claim *previous = claim->previous;
+			const bool final = is_finished(claim->state()) || claim->policy->external;
+			if (can_write(*claim) && final == !open)
+				final ? write_final(ledger, *claim) : write_open(ledger, *claim);
+			claim = previous;
 		}
-		claim = previous;
 	}
 	close_ledger(ledger);
 	PopActiveSnapshot();
-	if (written)
+	const std::size_t left = claim_lock_count();
+	if (left < before)
 		CommandCounterIncrement(); // this transaction has to see the rows from now on
 	// Those that had to stay are looked at again only when as many have come.
-	flush_threshold.locks = Max(claim_lock_count() + kept, lock_cap());
+	flush_threshold.locks = Max(2 * left, lock_cap());
 }
 
 void end_of_transaction() {
@@ -220,7 +187,7 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 		break;
 	case SUBXACT_EVENT_ABORT_SUB:
 		forget_call();
-		claims_subxact_aborted(subxact);
+		claims_subxact_aborted(subxact, parent);
 		forget_own_path_names();
 		ledger_subxact_aborted(subxact);
 		break;

@@ -135,8 +135,8 @@ Match match_alias(const Ledger &ledger, const Request &request, bool exact, cons
 
 // Whether the claim's row will carry the key as an alias.
 bool has_lower_key(const Claim &claim, const Digest128 &key) {
-	return claim.locks.size() > 1 &&
-	       std::find(claim.locks.begin() + 1, claim.locks.end(), key) != claim.locks.end();
+	const std::span<const Digest128> lower = claim.aliases();
+	return std::find(lower.begin(), lower.end(), key) != lower.end();
 }
 
 } // namespace

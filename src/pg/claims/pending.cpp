@@ -9,10 +9,10 @@ namespace pg_idem {
 
 namespace {
 
-constexpr std::size_t bucket_count = 256; // a power of two
+constexpr std::size_t first_bucket_count = 256; // a power of two
 
 struct Link {
-	Claim claim;
+	Claim claim; // comes first
 	Link *next_in_bucket;
 };
 
@@ -21,14 +21,51 @@ struct List {
 	Claim *last;
 	std::size_t count;
 	std::size_t locks;
-	Link *buckets[bucket_count];
+	SubTransactionId touched; // the last one that has a part in any of them
+	std::size_t bucket_count; // 0: still those of `few`
+	Link **buckets;
 };
 
 List list;
+Link *few[first_bucket_count];
 
-// A key is a digest, so any byte of it is a hash.
+// A key is a digest, so any bytes of it are a hash.
+std::size_t hash_of(const Digest128 &key) {
+	std::uint32_t hash;
+	memcpy(&hash, key.data(), sizeof hash);
+	return hash;
+}
+
 Link *&bucket_of(const Digest128 &key) {
-	return list.buckets[key[0] & (bucket_count - 1)];
+	if (list.bucket_count == 0)
+		return few[hash_of(key) & (first_bucket_count - 1)];
+	return list.buckets[hash_of(key) & (list.bucket_count - 1)];
+}
+
+// Keeps the buckets short in a transaction of many thousand claims.
+void grow_buckets() {
+	constexpr std::size_t most_in_bucket = 4;
+	const std::size_t count = Max(list.bucket_count, first_bucket_count);
+	if (list.count < count * most_in_bucket)
+		return;
+	list.bucket_count = count * most_in_bucket;
+	list.buckets = static_cast<Link **>(
+		MemoryContextAllocZero(TopTransactionContext, sizeof(Link *) * list.bucket_count));
+	for (Claim *claim = list.first; claim != nullptr; claim = claim->next) {
+		auto *link = reinterpret_cast<Link *>(claim);
+		Link *&bucket = bucket_of(claim->key);
+		link->next_in_bucket = bucket;
+		bucket = link;
+	}
+}
+
+// At the end of a sub-transaction: whether it has a part in any claim. A loop of savepoints beside many
+// claims must not go through them all each time.
+bool take_touch(SubTransactionId subxact, SubTransactionId parent) {
+	if (list.touched < subxact)
+		return false;
+	list.touched = parent;
+	return true;
 }
 
 std::string_view copy_text(std::string_view text) {
@@ -140,9 +177,11 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.attempt = fresh.attempt;
 	claim.generation = fresh.generation;
 	claim.stored = fresh.stored;
-	claim.locks = copy_keys(claim.key, request);
-	list.locks += claim.locks.size();
-	claim.subxact = GetCurrentSubTransactionId();
+	claim.keys = copy_keys(claim.key, request);
+	claim.locked = true;
+	list.locks += claim.keys.size();
+	claim.subxact = list.touched = GetCurrentSubTransactionId();
+	grow_buckets();
 	claim.previous = list.last;
 	if (list.last != nullptr)
 		list.last->next = &claim;
@@ -165,13 +204,20 @@ void change_claim(Claim &claim, State state, Micros at, std::string_view effect_
 	change->effect_ref = copy_text(effect_ref);
 	change->response = copy_jsonb(response);
 	change->response_omitted = response_omitted;
-	change->subxact = GetCurrentSubTransactionId();
+	change->subxact = list.touched = GetCurrentSubTransactionId();
 	change->former = claim.last;
 	claim.last = change;
 }
 
+void mark_written(Claim &claim) {
+	claim.stored = true;
+	claim.locked = false;
+	list.locks -= claim.keys.size();
+}
+
 void remove_claim(Claim &claim) {
-	list.locks -= claim.locks.size();
+	if (claim.locked)
+		list.locks -= claim.keys.size();
 	for (Change *change = claim.last; change != nullptr;) {
 		Change *former = change->former;
 		free_change(change);
@@ -187,7 +233,7 @@ void remove_claim(Claim &claim) {
 	*at = link->next_in_bucket;
 	free_kept(claim.kept);
 	pfree(const_cast<char *>(claim.tenant.data()));
-	pfree(const_cast<Digest128 *>(claim.locks.data()));
+	pfree(const_cast<Digest128 *>(claim.keys.data()));
 	pfree(link);
 }
 
@@ -202,6 +248,8 @@ bool is_of_current_subxact(const Claim &claim) {
 }
 
 void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent) {
+	if (!take_touch(subxact, parent))
+		return;
 	for (Claim *claim = list.first; claim != nullptr; claim = claim->next) {
 		if (claim->subxact == subxact)
 			claim->subxact = parent;
@@ -211,7 +259,9 @@ void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent)
 	}
 }
 
-void claims_subxact_aborted(SubTransactionId subxact) {
+void claims_subxact_aborted(SubTransactionId subxact, SubTransactionId parent) {
+	if (!take_touch(subxact, parent))
+		return;
 	for (Claim *claim = list.first; claim != nullptr;) {
 		Claim *next = claim->next;
 		if (claim->subxact == subxact) {
@@ -229,8 +279,10 @@ void claims_subxact_aborted(SubTransactionId subxact) {
 
 void forget_claims() {
 	// Most transactions of most sessions claim nothing.
-	if (list.first != nullptr)
-		list = {};
+	if (list.touched == InvalidSubTransactionId)
+		return;
+	list = {};
+	memset(few, 0, sizeof few);
 }
 
 } // namespace pg_idem

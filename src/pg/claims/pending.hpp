@@ -44,14 +44,16 @@ struct Claim {
 	int32 attempt;
 	int32 generation;
 	bool stored; // the row is there already, in the claim's present state
-	// The keys whose locks it took, in `subxact`: its own first, then those that its intent has under
-	// other versions.
-	std::span<const Digest128> locks;
+	// Its own key first, then those that its intent has under other versions; all of them locked, in
+	// `subxact`, if `locked`.
+	std::span<const Digest128> keys;
+	bool locked;
 	SubTransactionId subxact;
 	Change *last; // NULL: open
 	Claim *next;  // in order of claiming
 	Claim *previous;
 
+	std::span<const Digest128> aliases() const { return keys.subspan(1); }
 	bool open() const { return last == nullptr || last->state == State::Open; }
 	State state() const { return last == nullptr ? State::Open : last->state; }
 };
@@ -86,6 +88,10 @@ Claim &add_claim(const NewClaim &claim);
 void change_claim(Claim &claim, State state, Micros at, std::string_view effect_ref,
                   Jsonb *response, bool response_omitted);
 
+// Says that the claim's row was written, in the current sub-transaction, which is the claim's, and that
+// it stands for the locks from now on, which are the caller's to release.
+void mark_written(Claim &claim);
+
 // Forgets an entry. Its locks are the caller's to release.
 void remove_claim(Claim &claim);
 
@@ -94,7 +100,7 @@ void remove_claim(Claim &claim);
 bool is_of_current_subxact(const Claim &claim);
 
 void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent);
-void claims_subxact_aborted(SubTransactionId subxact);
+void claims_subxact_aborted(SubTransactionId subxact, SubTransactionId parent);
 
 // Forgets everything, without freeing it: the transaction's memory goes with the transaction.
 void forget_claims();

@@ -1,0 +1,83 @@
+// Rows of this transaction's claims.
+#include "pg/claims/write.hpp"
+
+#include "pg/storage/alias.hpp"
+#include "pg/storage/path_names.hpp"
+
+namespace pg_idem {
+
+namespace {
+
+Row row_of(const Claim &claim) {
+	Row row;
+	row.key = claim.key;
+	row.policy = claim.policy->id;
+	row.tenant = claim.tenant;
+	row.has_fingerprint = claim.fingerprint.present;
+	row.fingerprint = claim.fingerprint.digest;
+	row.leaves = claim.kept.leaves;
+	if (claim.kept.arguments != nullptr)
+		row.arguments = JsonbPGetDatum(claim.kept.arguments);
+	row.generation = claim.generation;
+	row.state = claim.state();
+	row.claimed_at = claim.claimed_at;
+	row.leased = claim.policy->external;
+	if (row.leased) {
+		row.lease_end = claim.lease_end;
+		row.has_fence = true;
+		row.fence = claim.fence;
+		row.attempt = claim.attempt;
+	}
+	row.finished = is_finished(row.state);
+	if (row.finished) {
+		row.completed_at = claim.last->at;
+		row.effect_ref = claim.last->effect_ref;
+		row.response = claim.last->response;
+		row.response_omitted = claim.last->response_omitted;
+	}
+	return row;
+}
+
+// A later generation takes the place of the one before it, which nobody can have touched meanwhile but
+// raw SQL: the key is locked.
+void write_generation(const Ledger &ledger, const Claim &claim) {
+	const Probe former = probe(ledger, claim.key, true);
+	if (former.presence != Presence::Settled || !former.row.finished ||
+	    former.row.generation != claim.generation - 1 ||
+	    !update_row(ledger, former.tid, row_of(claim), false))
+		outside_writer();
+}
+
+} // namespace
+
+bool needs_row(const Claim &claim) {
+	return !claim.stored && claim.state() != State::Released;
+}
+
+void write_claim(const Ledger &ledger, const Claim &claim) {
+	if (claim.generation > 1) {
+		write_generation(ledger, claim);
+		return;
+	}
+	insert_row(ledger, row_of(claim));
+	if (!claim.aliases().empty())
+		insert_aliases(claim.key, claim.aliases());
+	insert_path_names(claim.policy->id, claim.kept.names);
+}
+
+void rewrite_claim(const Ledger &ledger, const Claim &claim) {
+	const Probe found = probe(ledger, claim.key, true);
+	if (found.presence != Presence::Settled || !found.own)
+		outside_writer();
+	if (claim.state() != State::Released) {
+		if (!update_row(ledger, found.tid, row_of(claim), false))
+			outside_writer();
+		return;
+	}
+	if (!delete_row(ledger, found.tid))
+		outside_writer();
+	if (!claim.aliases().empty())
+		delete_aliases({&claim.key, 1});
+}
+
+} // namespace pg_idem
