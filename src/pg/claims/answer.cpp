@@ -77,17 +77,6 @@ Datum text_datum(std::string_view view) {
 	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
 }
 
-Datum key_datum(const Answer &answer) {
-	const std::string_view prefix = answer.prefix;
-	const KeySuffix key_suffix(answer.key, answer.generation);
-	const std::string_view suffix = key_suffix.view();
-	auto *result = static_cast<text *>(palloc(VARHDRSZ + prefix.size() + suffix.size()));
-	SET_VARSIZE(result, VARHDRSZ + prefix.size() + suffix.size());
-	memcpy(VARDATA(result), prefix.data(), prefix.size());
-	memcpy(VARDATA(result) + prefix.size(), suffix.data(), suffix.size());
-	return PointerGetDatum(result);
-}
-
 Datum names_datum(std::span<const std::string_view> names) {
 	int count = static_cast<int>(names.size()), lower_bound = 1;
 	auto *elements = static_cast<Datum *>(palloc(sizeof(Datum) * names.size()));
@@ -107,6 +96,16 @@ Datum interval_datum(Micros span) {
 }
 
 } // namespace
+
+text *key_text(std::string_view prefix, const Digest128 &key, int32 generation) {
+	const KeySuffix key_suffix(key, generation);
+	const std::string_view suffix = key_suffix.view();
+	auto *result = static_cast<text *>(palloc(VARHDRSZ + prefix.size() + suffix.size()));
+	SET_VARSIZE(result, VARHDRSZ + prefix.size() + suffix.size());
+	memcpy(VARDATA(result), prefix.data(), prefix.size());
+	memcpy(VARDATA(result) + prefix.size(), suffix.data(), suffix.size());
+	return result;
+}
 
 Answer answer_of_row(const Decision &decision, const Row &row, const Policy &policy) {
 	Answer answer;
@@ -204,7 +203,7 @@ void answer_values(const Answer &answer, Datum *values, bool *nulls) {
 		if (decision.retryable)
 			set(f_retry_after, interval_datum(decision.retry_after));
 	}
-	set(f_key, key_datum(answer));
+	set(f_key, PointerGetDatum(key_text(answer.prefix, answer.key, answer.generation)));
 	if (answer.owned) {
 		set(f_attempt, Int32GetDatum(answer.attempt));
 		set(f_fence, Int64GetDatum(answer.fence));

@@ -50,6 +50,9 @@ Answer answer_recorded_claim(const Answer &owned);
 // What idem_once answers when it has run the effect: there is nothing left to do for the caller.
 Answer answer_finished_claim(const Digest128 &key);
 
+// A key's text, in the current memory context.
+text *key_text(std::string_view prefix, const Digest128 &key, int32 generation);
+
 // Its columns in the order of the type idem.claim, in the current memory context.
 constexpr int answer_columns = 15;
 void answer_values(const Answer &answer, Datum *values, bool *nulls);

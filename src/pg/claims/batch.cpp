@@ -50,8 +50,8 @@ Refusal derive_line(const Call &call, Request &request) {
 // Reads the requests, and tells of those that are refused. In order of their keys.
 std::span<Line> read_lines(std::span<const Call> calls, bool report, const BatchReceiver &receiver,
                            MemoryContext scratch) {
-	auto *lines = static_cast<Line *>(MemoryContextAllocHuge(
-		CurrentMemoryContext, sizeof(Line) * Max(calls.size(), size_t{1})));
+	auto *lines = static_cast<Line *>(
+		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Line) * Max(calls.size(), size_t{1})));
 	std::size_t count = 0;
 	MemoryContext kept = MemoryContextSwitchTo(scratch);
 	for (std::size_t position = 0; position < calls.size(); ++position) {
@@ -95,11 +95,9 @@ void claim_batch(std::span<const Call> calls, const BatchOptions &options,
 	for (const Line &line : lines) {
 		CHECK_FOR_INTERRUPTS();
 		begin_claiming(); // which writes some of the claims before this one
-		each.wait = options.wait == 0
-		                ? 0
-		                : Max(options.wait - (GetCurrentTimestamp() - start), Micros{0});
-		receiver.answered(receiver.state, line.position,
-		                  claim_request(ledger, line.request, each));
+		each.wait =
+			options.wait == 0 ? 0 : Max(options.wait - (GetCurrentTimestamp() - start), Micros{0});
+		receiver.answered(receiver.state, line.position, claim_request(ledger, line.request, each));
 		MemoryContextReset(scratch);
 	}
 	MemoryContextSwitchTo(former);

@@ -13,8 +13,8 @@ extern "C" {
 namespace pg_idem {
 
 struct BatchOptions {
-	Micros wait = 0;  // for the batch as a whole
-	Micros lease = 0; // external effects; 0: the policy's
+	Micros wait = 0;     // for the batch as a whole
+	Micros lease = 0;    // external effects; 0: the policy's
 	bool report = false; // what is wrong with a line is told in its place; else it is an error
 };
 

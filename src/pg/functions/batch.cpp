@@ -131,10 +131,9 @@ void require_from(FunctionCallInfo fcinfo) {
 	const auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	if (result == nullptr || !IsA(result, ReturnSetInfo) ||
 	    (result->allowedModes & SFRM_Materialize_Preferred) == 0)
-		ereport(ERROR,
-		        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-		         errmsg("idem_claim_many must be called in FROM"),
-		         errhint("Write SELECT ... FROM idem_claim_many(...).")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("idem_claim_many must be called in FROM"),
+		                errhint("Write SELECT ... FROM idem_claim_many(...).")));
 }
 
 } // namespace

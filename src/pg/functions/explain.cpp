@@ -11,8 +11,8 @@ extern "C" {
 
 #include <algorithm>
 
-#include "core/key_text.hpp"
 #include "core/leaves.hpp"
+#include "pg/claims/answer.hpp"
 #include "pg/claims/request.hpp"
 #include "pg/functions/arguments.hpp"
 #include "pg/jsonb/jsonb_document.hpp"
@@ -24,7 +24,7 @@ namespace pg_idem {
 namespace {
 
 // NULL pointers are NULL columns.
-struct Row {
+struct FieldRow {
 	const char *path = nullptr;
 	const char *role = nullptr;
 	const char *type = nullptr;
@@ -39,7 +39,7 @@ public:
 		result_ = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
 	}
 
-	void put(const Row &row) {
+	void put(const FieldRow &row) {
 		const auto datum = [](const char *value) {
 			return value == nullptr ? Datum{0} : CStringGetTextDatum(value);
 		};
@@ -89,7 +89,7 @@ void put_key_fields(const Recipe &recipe, const JsonbDocument &document, Rows &r
 	for (const KeyField &field : recipe.fields) {
 		FieldValue value;
 		const Problem problem = read_field(field, document, scratch, value);
-		Row row{c_string(field.name), "key"};
+		FieldRow row{c_string(field.name), "key"};
 		if (value.present)
 			row.type = type_name(value.found.kind);
 		if (problem != Problem::None)
@@ -113,11 +113,11 @@ void put_leaves(const Recipe &recipe, const JsonbDocument &document, Rows &rows)
 	          [](const Leaf &a, const Leaf &b) { return path_before(a.path, b.path); });
 	for (const Leaf &leaf : leaves) {
 		CHECK_FOR_INTERRUPTS();
-		Row row{c_string(leaf.name),
-		        in_key    ? "key"
-		        : checked ? "bound"
-		                  : "unchecked",
-		        type_name(leaf.value.kind)};
+		FieldRow row{c_string(leaf.name),
+		             in_key    ? "key"
+		             : checked ? "bound"
+		                       : "unchecked",
+		             type_name(leaf.value.kind)};
 		if (checked)
 			row.normalised = canonical_text([&](CanonicalWriter &writer) {
 				write_leaf(leaf, document, left_out, arena, writer);
@@ -130,7 +130,7 @@ void put_leaves(const Recipe &recipe, const JsonbDocument &document, Rows &rows)
 
 void put_unchecked(const Recipe &recipe, const JsonbDocument &document, Rows &rows) {
 	for (const Path &path : recipe.unchecked) {
-		Row row{path_text(path), "unchecked"};
+		FieldRow row{path_text(path), "unchecked"};
 		Value value;
 		if (document.find(path, value))
 			row.type = type_name(value.kind);
@@ -148,13 +148,6 @@ text *preimage_text(const Request &request, const JsonbDocument &document) {
 	});
 }
 
-text *key_text(const Request &request) {
-	const std::string_view prefix = request.policy->prefix;
-	const KeySuffix suffix(request.key, 1);
-	return cstring_to_text(psprintf("%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
-	                                static_cast<int>(suffix.view().size()), suffix.view().data()));
-}
-
 void explain(FunctionCallInfo fcinfo) {
 	const Call call = call_argument(fcinfo, 3, 4);
 	Request request;
@@ -170,12 +163,12 @@ void explain(FunctionCallInfo fcinfo) {
 	put_leaves(recipe, document, rows);
 	put_unchecked(recipe, document, rows);
 
-	Row preimage{nullptr, "preimage"}, key{nullptr, "key"};
+	FieldRow preimage{nullptr, "preimage"}, key{nullptr, "key"};
 	if (refusal.message != nullptr) {
 		preimage.note = key.note = refusal.message;
 	} else {
 		preimage.normalised = preimage_text(request, document);
-		key.normalised = key_text(request);
+		key.normalised = key_text(request.policy->prefix, request.key, 1);
 	}
 	rows.put(preimage);
 	rows.put(key);

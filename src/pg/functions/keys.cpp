@@ -7,7 +7,7 @@ extern "C" {
 #include "utils/jsonb.h"
 }
 
-#include "core/key_text.hpp"
+#include "pg/claims/answer.hpp"
 #include "pg/claims/request.hpp"
 #include "pg/functions/arguments.hpp"
 
@@ -21,11 +21,7 @@ PG_FUNCTION_INFO_V1(pg_idem_check);
 
 Datum pg_idem_key(PG_FUNCTION_ARGS) {
 	const Request request = require_request(call_argument(fcinfo, 3, 4));
-	const std::string_view prefix = request.policy->prefix;
-	const KeySuffix suffix(request.key, 1);
-	PG_RETURN_TEXT_P(
-		cstring_to_text(psprintf("%.*s%.*s", static_cast<int>(prefix.size()), prefix.data(),
-	                             static_cast<int>(suffix.view().size()), suffix.view().data())));
+	PG_RETURN_TEXT_P(key_text(request.policy->prefix, request.key, 1));
 }
 
 Datum pg_idem_intent(PG_FUNCTION_ARGS) {
