@@ -25,6 +25,8 @@ std::string text(const Decision &decision) {
 		line += " replaces";
 	if (decision.continues)
 		line += " continues";
+	if (decision.follows)
+		line += " follows";
 	return line;
 }
 
@@ -39,6 +41,31 @@ std::string answer(const Row &row) {
 	Record record{.state = row.state, .same_request = row.same_request};
 	(is_finished(row.state) ? record.life_end : record.lease_end) = row.end;
 	return text(decide(&record, now, setting));
+}
+
+TEST(Outcome, repeats_that_are_meant) {
+	const auto at = [](Micros repeat_end, State state, bool same_request = true,
+	                   Micros life_end = last) {
+		Record record{.state = state, .same_request = same_request};
+		record.life_end = life_end;
+		record.lease_end = first;
+		record.repeat_end = repeat_end;
+		return text(decide(&record, now, setting));
+	};
+	// The last instant of the span is still in it.
+	EXPECT_EQ(at(now, State::Completed), "replayed/answer");
+	EXPECT_EQ(at(now - 1, State::Completed), "claimed/do follows");
+	EXPECT_EQ(at(now - 1, State::Failed), "claimed/do follows");
+	EXPECT_EQ(at(now - 1, State::Abandoned), "claimed/do follows");
+	// Another request is a conflict at any distance, and what is past its life begins anew.
+	EXPECT_EQ(at(now - 1, State::Completed, false), "conflict/stop");
+	EXPECT_EQ(at(first, State::Completed, true, now - 1), "claimed/do replaces");
+	// What is not finished blocks.
+	EXPECT_EQ(at(first, State::Open), "unresolved/stop");
+	EXPECT_EQ(at(first, State::Unknown), "unresolved/stop");
+	EXPECT_EQ(at(first, State::Released), "claimed/do continues");
+	EXPECT_EQ(text(decide_repeat(State::Completed)), "replayed/answer");
+	EXPECT_EQ(text(decide_repeat(State::Abandoned)), "failed/answer");
 }
 
 TEST(Outcome, no_row) {
