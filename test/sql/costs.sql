@@ -108,5 +108,22 @@ SELECT is((SELECT count(*) FROM pg_class WHERE relpersistence = 't' AND relname 
 
 DROP FUNCTION costs_effect(jsonb);
 DROP TABLE costs_effect;
-SELECT FROM pg_temp.remove('costs.args', 'costs.once');
+-- Names of fields are looked up once a session, not once a claim.
+SELECT FROM idem_define('costs.bound', key_fields => '{"n":"exact"}');
+SELECT FROM idem_record('t', 'costs.bound', '{"n":0,"note":"x"}');
+SELECT FROM idem_record('t', 'costs.bound', '{"n":1,"note":"x"}');
+SELECT FROM pg_stat_force_next_flush();
+SELECT idx_scan AS scans FROM pg_stat_user_indexes WHERE indexrelid = 'idem.path_policy_digest_idx'::regclass \gset
+DO $$
+BEGIN
+	FOR i IN 2..51 LOOP
+		PERFORM idem_record('t', 'costs.bound', jsonb_build_object('n', i, 'note', i));
+		COMMIT;
+	END LOOP;
+END $$;
+SELECT FROM pg_stat_force_next_flush();
+SELECT is(idx_scan, :scans::bigint, '50 claims look no name up') FROM pg_stat_user_indexes WHERE indexrelid = 'idem.path_policy_digest_idx'::regclass;
+SELECT is(pg_temp.keys('costs.bound'), 52::bigint, 'and record their keys');
+
+SELECT FROM pg_temp.remove('costs.args', 'costs.once', 'costs.bound');
 SELECT * FROM finish();

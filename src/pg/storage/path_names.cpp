@@ -61,14 +61,12 @@ Relation open_paths(LOCKMODE mode) {
 	return table;
 }
 
-// What is known to be there, so that a claim whose names are known does not look.
-struct Known {
-	int16 policy;
-	std::uint32_t digest;
-};
+// What is known to be there, so that a claim whose names are known does not look. A number, since a hash
+// key is compared byte by byte, and the padding of a structure is anything.
+using Known = uint64;
 
 struct Entry {
-	Known known;  // the hash key: its padding is zero
+	Known known;
 	uint64 epoch; // 0: committed; else valid in this epoch only
 };
 
@@ -80,11 +78,7 @@ uint64 epoch = 1; // counted up when names of this transaction may be gone
 constexpr std::uint32_t full_mark = 0xFFFFFFFF;
 
 Known make_known(int16 policy, std::uint32_t digest) {
-	Known known;
-	memset(&known, 0, sizeof known);
-	known.policy = policy;
-	known.digest = digest;
-	return known;
+	return static_cast<Known>(static_cast<uint16>(policy)) << 32 | digest;
 }
 
 void refresh_cache() {
@@ -103,12 +97,12 @@ void refresh_cache() {
 	cache_policy_generation = table_generation(Table::Operation);
 }
 
-bool is_cached(const Known &known) {
+bool is_cached(Known known) {
 	const auto *entry = static_cast<Entry *>(hash_search(cache, &known, HASH_FIND, nullptr));
 	return entry != nullptr && (entry->epoch == 0 || entry->epoch == epoch);
 }
 
-void remember(const Known &known, bool own) {
+void remember(Known known, bool own) {
 	auto *entry = static_cast<Entry *>(hash_search(cache, &known, HASH_ENTER, nullptr));
 	entry->epoch = own ? epoch : 0;
 }
