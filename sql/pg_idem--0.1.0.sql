@@ -644,7 +644,7 @@ BEGIN
 	new.retry_after := coalesce(retry_after, old.retry_after, '1 second');
 	new.max_response_bytes := coalesce(max_response_bytes, old.max_response_bytes, 1048576);
 	-- Whoever takes an external attempt over has to know what was asked for.
-	new.arguments := coalesce(arguments, old.arguments, CASE new.effect WHEN 'external' THEN 'stored' ELSE 'digests' END);
+	new.arguments := coalesce(arguments, CASE WHEN new.effect = old.effect THEN old.arguments END, CASE new.effect WHEN 'external' THEN 'stored' ELSE 'digests' END);
 	new.repeat_after := nullif(coalesce(repeat_after, old.repeat_after), '0');
 	IF new.retention <= '0' OR new.failure_retention <= '0' OR new.retry_after <= '0' OR new.lease < '1 millisecond'
 	   OR new.max_response_bytes < 0 THEN
@@ -812,7 +812,7 @@ CREATE TYPE idem.claim AS (
 	arguments        jsonb
 );
 COMMENT ON TYPE idem.claim IS 'what a claim answers: exactly one row, whatever happened';
-COMMENT ON COLUMN idem.claim.outcome IS 'claimed, replayed, failed, in_progress, conflict or unresolved';
+COMMENT ON COLUMN idem.claim.outcome IS 'claimed, replayed, failed, in_progress, conflict or unresolved; receipt_expired: idem_lookup of an earlier generation';
 COMMENT ON COLUMN idem.claim.action IS 'what to do: do, answer, wait or stop';
 COMMENT ON COLUMN idem.claim.key IS 'the key, as it was first issued';
 COMMENT ON COLUMN idem.claim.attempt IS 'number of the attempt that the caller owns; NULL when it owns none';

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <new>
 
 #define XXH_INLINE_ALL
@@ -77,14 +78,17 @@ public:
 	         const Arena &arena)
 		: recipe_(recipe), arguments_(arguments), arena_(arena), value_digest_(key) {}
 
-	std::span<const NamedLeaf> run(const LeafForm &form) {
+	// False: there are more than `most`, of which none was digested.
+	bool run(const LeafForm &form, std::size_t most, std::span<const NamedLeaf> &result) {
 		const bool fields = recipe_.identity == Identity::Fields;
 		const bool all_in_key = recipe_.identity == Identity::Arguments;
-		const LeafWalk walk{form.shallow ? 1 : max_path_depth, true};
+		const LeafWalk walk{form.shallow ? 1 : max_path_depth, true, most};
 		std::span<const Leaf> leaves;
 		if (all_in_key ? form.with_key : recipe_.binds)
 			leaves = leaves_of(arguments_, not_bound(recipe_), walk, arena_);
 		const std::size_t key_fields = fields && form.with_key ? recipe_.fields.size() : 0;
+		if (key_fields > most || leaves.size() > most - key_fields)
+			return false;
 		items_ = allocate<NamedLeaf>(arena_, leaves.size() + key_fields);
 		for (const Leaf &leaf : leaves)
 			add(leaf.name, leaf.value.kind, [&](CanonicalWriter &writer) {
@@ -94,7 +98,8 @@ public:
 			add_key_field(recipe_.fields[i]);
 		std::sort(items_, items_ + count_,
 		          [](const NamedLeaf &a, const NamedLeaf &b) { return a.digest < b.digest; });
-		return {items_, count_};
+		result = {items_, count_};
+		return true;
 	}
 
 private:
@@ -139,15 +144,18 @@ private:
 std::span<const NamedLeaf> digest_leaves(const Recipe &recipe, const Document &arguments,
                                          const LeafForm &form, const Digest128 &key,
                                          const Arena &arena) {
-	return Digester(recipe, arguments, key, arena).run(form);
+	std::span<const NamedLeaf> leaves;
+	Digester(recipe, arguments, key, arena)
+		.run(form, std::numeric_limits<std::size_t>::max(), leaves);
+	return leaves;
 }
 
 LeafRecord record_leaves(const Recipe &recipe, const Document &arguments, bool with_key,
                          const Digest128 &key, const Arena &arena) {
 	for (const bool shallow : {false, true}) {
 		const LeafForm form{with_key, shallow};
-		const auto leaves = digest_leaves(recipe, arguments, form, key, arena);
-		if (leaves.size() <= most_leaves)
+		std::span<const NamedLeaf> leaves;
+		if (Digester(recipe, arguments, key, arena).run(form, most_leaves, leaves))
 			return {form, leaves};
 	}
 	return {};

@@ -70,7 +70,7 @@ private:
 		visit.any_kept = true;
 		const Step step{visit.step, name, 0, false};
 		visit.self.collect(member, path, &step, visit.depth + 1, visit.inside_array);
-		return true;
+		return visit.self.wants_more();
 	}
 
 	static bool visit_element(void *state, std::string_view, const Value &element) {
@@ -78,8 +78,10 @@ private:
 		visit.any_child = visit.any_kept = true;
 		const Step step{visit.step, {}, visit.index++, true};
 		visit.self.collect(element, visit.path, &step, visit.depth + 1, true);
-		return true;
+		return visit.self.wants_more();
 	}
+
+	bool wants_more() const { return leaves_.all().size() <= walk_.most; }
 
 	bool is_left_out(const Path &path) const {
 		return std::any_of(left_out_.begin(), left_out_.end(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -25,6 +26,8 @@ struct Leaf {
 struct LeafWalk {
 	std::size_t depth = max_path_depth; // 1: the members of the arguments as wholes
 	bool into_arrays = false;           // false: an array is a leaf
+	std::size_t most =
+		std::numeric_limits<std::size_t>::max(); // the walk ends with one more than this
 };
 
 // In no order, in memory of the arena, less what `left_out` covers. The arguments {} have none.

@@ -44,7 +44,9 @@ SELECT throws_ok(statement, '42501', NULL, 'C078: not for PUBLIC: ' || statement
 		(18, $$SELECT FROM idem.operation$$),
 		(19, $$SELECT idem.has_keys(1::smallint)$$),
 		(20, $$SELECT idem_retire_version('priv.args', 1)$$),
-		(21, $$SELECT FROM idem.alias$$)) v (n, statement) ORDER BY n;
+		(21, $$SELECT FROM idem.alias$$),
+		(22, $$SELECT FROM idem.path$$),
+		(23, $$SELECT FROM idem_claim_many('t', 'priv.args', '{}')$$)) v (n, statement) ORDER BY n;
 SELECT is(idem_canonical('{"b":1.0,"a":2}'), '{"a":2,"b":1}',
 	'the canonical form is for everybody');
 SELECT is(length(idem_key('t', 'priv.args', '{}')), 42,
@@ -62,13 +64,14 @@ SELECT set_eq($$SELECT pg_temp.granted('regress_idem_app')$$, ARRAY[
 	'idem_claim(text,text,jsonb,text,integer,interval,interval)',
 	'idem_record(text,text,jsonb,text,jsonb,text,integer,interval)',
 	'idem_once(text,text,jsonb,regprocedure,text,integer,interval,text,text)',
+	'idem_claim_many(text,text,jsonb[],text[],integer,interval,interval,text)',
 	'idem_complete(text,text,text,jsonb,bigint)',
 	'idem_fail(text,text,jsonb,bigint)',
 	'idem_release(text,text,bigint)',
 	'idem_unknown(text,text,bigint)',
 	'idem_lookup(text,text)',
 	'idem_lookup(text,text,jsonb,text,integer)'],
-		'gives claim, record, once, complete, fail, release, unknown and look-up');
+		'gives claim, batches, record, once, complete, fail, release, unknown and look-up');
 SELECT is_empty($$SELECT FROM pg_class c, aclexplode(c.relacl) a WHERE a.grantee = 'regress_idem_app'::regrole$$,
 	'and no table');
 SELECT lives_ok($$SELECT idem_grant('regress_idem_app')$$, 'it can be given twice');

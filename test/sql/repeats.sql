@@ -101,6 +101,31 @@ SELECT is((idem_claim('acme', 'again.call', '{"n":1}')).outcome, 'failed', 'whic
 SELECT FROM pg_temp.age('again.call', '301 seconds');
 SELECT is((idem_claim('acme', 'again.call', '{"n":1}')).key, :'key' || '-3', 'for as long');
 
+-- A failure is forgotten after its retention. Its row stays for as long as others do, so that the next one does
+-- not get a key that a provider has seen.
+SELECT is(idem_fail('acme', :'key' || '-3', '"refused"', fence), 'failed', 'the third fails too') FROM idem.key WHERE key = right(:'key', 32)::uuid;
+SELECT is(idem_define('again.call', repeat_after => '20 days'), 'changed', 'a span longer than failures are kept');
+SELECT FROM pg_temp.age('again.call', '23 hours');
+SELECT is((idem_claim('acme', 'again.call', '{"n":1}')).outcome, 'failed', 'within the retention of failures');
+SELECT is((idem_claim('acme', 'again.call', '{"n":1,"x":1}')).outcome, 'conflict', 'and another request conflicts with it');
+SELECT FROM pg_temp.age('again.call', '2 hours');
+SELECT is(idem_expire(), 0, 'it is not deleted');
+BEGIN;
+SELECT is((c.outcome, c.key)::text, format('(claimed,%s-4)', :'key'), 'another request takes its place, too') FROM idem_claim('acme', 'again.call', '{"n":1,"x":1}') c;
+ROLLBACK;
+SELECT is((c.outcome, c.key)::text, format('(claimed,%s-4)', :'key'), 'the next has its own number') FROM idem_claim('acme', 'again.call', '{"n":1}') c;
+SELECT is(idem_complete('acme', :'key' || '-4', 'x4', fence => k.fence), 'completed', 'is done') FROM idem.key k WHERE key = right(:'key', 32)::uuid;
+SELECT FROM pg_temp.age('again.call', '31 days');
+SELECT is(idem_expire() > 0, true, 'and goes with its retention');
+
+-- A later generation is of its own arguments: whoever takes it over does not find those of another call.
+SELECT FROM idem_define('again.sms', key_fields => '{"n":"exact"}', unchecked_fields => '{trace}', effect => 'external', repeat_after => '5 minutes');
+SELECT key, fence FROM idem_claim('acme', 'again.sms', '{"n":1,"trace":"t1"}') \gset
+SELECT is(idem_complete('acme', :'key', 's1', fence => :fence), 'completed', 'a first call');
+SELECT FROM pg_temp.age('again.sms', '6 minutes');
+SELECT is((idem_claim('acme', 'again.sms', '{"n":1,"trace":"t2"}')).outcome, 'claimed', 'a second one');
+SELECT is((idem_lookup('acme', :'key' || '-2')).arguments->>'trace', 't2', 'has the arguments that it was claimed with');
+
 -- Versions: the next generation stays the row of its intent, whichever version a client knows.
 SELECT FROM idem_define('again.v', key_fields => '{"n":"exact"}', key_prefix => 'av', repeat_after => '5 minutes');
 SELECT FROM idem_define('again.v', version => 2, key_fields => '{"n":"exact","currency":"upper optional"}', key_prefix => 'av', repeat_after => '5 minutes');
@@ -128,5 +153,5 @@ SELECT throws_ok(format('SELECT idem_define(%L, %s)', 'again.bad', arguments), '
 	($$identity => 'occurrence', repeat_after => '1 second'$$, 'operation "again.bad" is identified by an occurrence and takes no repeat_after')) v (arguments, message);
 SELECT throws_ok($$SELECT idem_define('again.pay', retention => '300 seconds')$$, 'ID002', 'invalid repeat_after of operation "again.pay"', 'nor may the retention become as short as that');
 
-SELECT FROM pg_temp.remove('again.mail', 'again.pay', 'again.call', 'again.v');
+SELECT FROM pg_temp.remove('again.mail', 'again.pay', 'again.call', 'again.sms', 'again.v');
 SELECT * FROM finish();

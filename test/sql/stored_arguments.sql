@@ -66,9 +66,15 @@ SELECT is((idem_record('acme', 'args.kept', '{"id":4,"note":"x"}')).outcome, 'cl
 SELECT is((idem_claim('acme', 'args.kept', '{"id":1,"note":"y"}')).differing_fields, '{note}', 'a row from before');
 SELECT is((idem_claim('acme', 'args.kept', '{"id":4}')).differing_fields, '{note}', 'and one from after name what differs');
 SELECT is((idem_lookup('acme', 'args.kept', '{"id":4,"note":"x"}')).arguments, NULL, 'the latter without its arguments');
+SELECT FROM idem_define('args.turned', identity => 'arguments');
+SELECT FROM idem_define('args.turned', identity => 'arguments', effect => 'external');
+SELECT is(arguments, 'stored', 'an effect that becomes external keeps its arguments from then on') FROM idem_operations WHERE operation = 'args.turned';
+SELECT is((idem_record('acme', 'args.local', jsonb_build_object('id', 9, 'list', (SELECT jsonb_agg(i) FROM generate_series(1, 20000) i)))).outcome, 'claimed', 'a list of 20,000');
+SELECT is((idem_claim('acme', 'args.local', '{"id":9,"list":[1,2]}')).differing_fields, '{list}', 'is compared as a whole');
+SELECT is((idem_claim('acme', 'args.kept', jsonb_build_object('id', 1, 'note', (SELECT jsonb_agg(i) FROM generate_series(1, 20000) i)))).differing_fields, '{note}', 'what only the request has is named by its outermost path');
 SELECT throws_ok($$SELECT idem_define('args.bad', identity => 'arguments', arguments => 'all')$$, 'ID002', 'invalid arguments of operation "args.bad"', 'stored or digests');
 
-SELECT FROM pg_temp.remove('args.call', 'args.local', 'args.kept');
+SELECT FROM pg_temp.remove('args.call', 'args.local', 'args.kept', 'args.turned');
 REVOKE ALL ON SCHEMA idem FROM regress_idem_worker;
 DROP OWNED BY regress_idem_worker;
 DROP ROLE regress_idem_worker;

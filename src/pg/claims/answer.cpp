@@ -67,7 +67,7 @@ std::string_view message_of(const Answer &answer) {
 	case Outcome::Unresolved:
 		return "an earlier attempt was sent and its outcome is unknown: a person has to resolve it";
 	case Outcome::ReceiptExpired:
-		return "done before, and the receipt is forgotten: a person has to decide";
+		return "this was before the present generation of the key: how it ended is no longer known";
 	case Outcome::Exhausted: return "the attempts of this operation are used up";
 	}
 	return {};

@@ -141,9 +141,11 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 	fresh.request = &request;
 	fresh.key = takes_row ? row.key : request.key;
 	fresh.policy = policy != nullptr ? policy : request.policy;
-	fresh.fingerprint =
-		takes_row ? Fingerprint{row.has_fingerprint, row.fingerprint} : request.fingerprint;
-	fresh.kept = takes_row ? kept_of(row) : keep_request(request);
+	fresh.fingerprint = decision.continues ? Fingerprint{row.has_fingerprint, row.fingerprint}
+	                                       : fingerprint_under(*fresh.policy, request);
+	// A later generation is a new effect, of the arguments that it was claimed with; a later attempt is not.
+	fresh.kept =
+		decision.continues ? kept_of(row) : keep_request(*fresh.policy, fresh.key, request);
 	fresh.claimed_at = GetCurrentTimestamp();
 	fresh.lease_end =
 		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);

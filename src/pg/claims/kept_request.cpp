@@ -1,5 +1,7 @@
 #include "pg/claims/kept_request.hpp"
 
+#include <algorithm>
+
 #include "core/leaf_differences.hpp"
 #include "core/leaf_digests.hpp"
 #include "pg/jsonb/jsonb_document.hpp"
@@ -56,37 +58,40 @@ struct Dictionary {
 
 std::span<const std::string_view> find_names(void *state, std::uint32_t path) {
 	const auto &[request, stored] = *static_cast<const Dictionary *>(state);
-	const KeptRequest &kept = request.kept;
-	auto *names = static_cast<std::string_view *>(
-		palloc(sizeof(std::string_view) * Max(stored.named.size() + kept.names.size(), size_t{1})));
+	const auto &names = request.kept.names;
+	// In order of the digests.
+	const auto [begin, end] = std::equal_range(
+		stored.named.begin(), stored.named.end(), NamedLeaf{{path, 0}, {}, {}},
+		[](const NamedLeaf &a, const NamedLeaf &b) { return a.digest.path < b.digest.path; });
+	auto *found = static_cast<std::string_view *>(palloc(
+		sizeof(std::string_view) * (static_cast<std::size_t>(end - begin) + names.size() + 1)));
 	std::size_t count = 0;
-	for (const NamedLeaf &leaf : stored.named)
-		if (leaf.digest.path == path)
-			new (&names[count++]) std::string_view(leaf.name);
-	for (const PathName &name : kept.names)
+	for (auto leaf = begin; leaf != end; ++leaf)
+		new (&found[count++]) std::string_view(leaf->name);
+	for (const PathName &name : names)
 		if (name.digest == path)
-			new (&names[count++]) std::string_view(name.path);
-	if (count > 0)
-		return {names, count};
+			new (&found[count++]) std::string_view(name.path);
+	if (count > 0 || !stored.named.empty())
+		return {found, count};
 	return find_path_names(request.policy->id, path);
 }
 
 } // namespace
 
-KeptRequest keep_request(const Request &request) {
-	const Policy &policy = *request.policy;
+KeptRequest keep_request(const Policy &policy, const Digest128 &key, const Request &request) {
 	KeptRequest kept;
+	const Call &call = request.call;
 	if (policy.stores_arguments) {
-		kept.arguments = request.call.arguments;
+		kept.arguments = call.arguments;
 		return kept;
 	}
-	// A client of a lower version can find the row by a part of the key, and differ in the rest of it.
-	const bool with_key = !request.older.empty();
+	// A client of another version can find the row by a part of the key, and differ in the rest of it.
+	const bool with_key = !request.older.empty() || policy.id != request.policy->id;
 	if (!request.fingerprint.present && !with_key)
 		return kept;
 	const Arena arena = arena_in(CurrentMemoryContext);
-	const LeafRecord record = record_leaves(policy.recipe, JsonbDocument(request.call.arguments),
-	                                        with_key, request.key, arena);
+	const LeafRecord record =
+		record_leaves(policy.recipe, JsonbDocument(call.arguments), with_key, key, arena);
 	kept.leaves = encode_leaves(record, arena);
 	kept.names = new_names(policy, record.leaves);
 	if (!kept.names.empty())

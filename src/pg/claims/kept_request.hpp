@@ -25,9 +25,9 @@ struct KeptRequest {
 	Jsonb *arguments = nullptr;
 };
 
-// Under the request's own policy, in the current memory context. Reserves idem.path when names are to be
-// added.
-KeptRequest keep_request(const Request &request);
+// For a row of `policy`, which is the request's own or that of another version, and of `key`. In the
+// current memory context. Reserves idem.path when names are to be added.
+KeptRequest keep_request(const Policy &policy, const Digest128 &key, const Request &request);
 
 // A row, or a claim of this transaction, with which a request conflicts.
 struct StoredRequest {

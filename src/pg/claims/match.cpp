@@ -28,6 +28,32 @@ bool is_same_request(const Digest128 &key, const Fingerprint &fingerprint, const
 	return is_same_under(policy, request.call, key, fingerprint);
 }
 
+// A row that numbers its generations has to be there for as long as one of them can be remembered, by the
+// ledger or by a provider: else a failure that is forgotten would begin again with the key of the first.
+bool has_generations(const Row &row, const Policy &policy) {
+	return policy.repeat_after > 0 || row.generation > 1;
+}
+
+Micros failure_end_of(const Row &row, const Policy &policy) {
+	return life_end(row.completed_at, policy.failure_retention, policy.failure_retention_changes);
+}
+
+// A failure that is kept for the sake of the next generation's number binds nobody any more.
+bool is_forgotten(const Row &row, const Policy &policy) {
+	return row.state == State::Failed && row.finished && has_generations(row, policy) &&
+	       GetCurrentTimestamp() > failure_end_of(row, policy);
+}
+
+// The last instant at which the request of a finished row is a repeat.
+Micros repeat_end_of(const Row &row, const Policy &policy) {
+	Micros end = PG_INT64_MAX;
+	if (policy.repeat_after > 0)
+		end = life_end(row.completed_at, policy.repeat_after, {});
+	if (row.state == State::Failed && has_generations(row, policy))
+		end = std::min(end, failure_end_of(row, policy));
+	return end;
+}
+
 // The fingerprint first, then the state: for every row, whoever asks.
 Answer answer_settled(const Probe &probe, const Policy &policy, bool same_request) {
 	const Row &row = probe.row;
@@ -36,8 +62,8 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 	record.same_request = same_request;
 	record.life_end = row.finished ? life_end_of(row, policy) : PG_INT64_MAX;
 	// Within a transaction nothing is repeated on purpose: it is not known to have happened yet.
-	if (row.finished && policy.repeat_after > 0 && !probe.own)
-		record.repeat_end = life_end(row.completed_at, policy.repeat_after, {});
+	if (row.finished && !probe.own)
+		record.repeat_end = repeat_end_of(row, policy);
 	record.lease_end = row.lease_end;
 	Decision decision = decide(&record, GetCurrentTimestamp(), policy.retry_after);
 	// A row that an early flush of this transaction wrote is its own open claim still.
@@ -56,7 +82,8 @@ Answer answer_probe(const Probe &probe, const Request &request) {
 	const Policy &policy = policy_of(probe.row, request);
 	const Row &row = probe.row;
 	const Fingerprint stored{row.has_fingerprint, row.fingerprint};
-	const bool same_request = is_same_request(row.key, stored, policy, request);
+	const bool same_request = is_same_request(row.key, stored, policy, request) ||
+	                          (row.policy == request.policy->id && is_forgotten(row, policy));
 	Answer answer = answer_settled(probe, policy, same_request);
 	if (answer.decision.outcome == Outcome::Conflict)
 		answer.differing_fields =
@@ -226,10 +253,11 @@ KeptRequest kept_of(const Row &row) {
 }
 
 Micros life_end_of(const Row &row, const Policy &policy) {
-	if (row.state == State::Failed)
-		return life_end(row.completed_at, policy.failure_retention,
-		                policy.failure_retention_changes);
-	return life_end(row.completed_at, policy.retention, policy.retention_changes);
+	const Micros end = life_end(row.completed_at, policy.retention, policy.retention_changes);
+	if (row.state != State::Failed)
+		return end;
+	const Micros failure_end = failure_end_of(row, policy);
+	return has_generations(row, policy) ? std::max(end, failure_end) : failure_end;
 }
 
 void require_visible(const Probe &probe) {

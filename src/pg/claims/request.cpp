@@ -254,6 +254,12 @@ bool is_same_under(const Policy &policy, const Call &call, const Digest128 &key,
 	       same(fingerprint, fingerprint_of(policy.recipe, JsonbDocument(call.arguments)));
 }
 
+Fingerprint fingerprint_under(const Policy &policy, const Request &request) {
+	if (policy.id == request.policy->id)
+		return request.fingerprint;
+	return fingerprint_of(policy.recipe, JsonbDocument(request.call.arguments));
+}
+
 bool same(const Fingerprint &a, const Fingerprint &b) {
 	return a.present == b.present && (!a.present || a.digest == b.digest);
 }

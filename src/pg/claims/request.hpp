@@ -73,6 +73,9 @@ bool derive_under(const Policy &policy, const Call &call, Digest128 &key);
 bool is_same_under(const Policy &policy, const Call &call, const Digest128 &key,
                    const Fingerprint &fingerprint);
 
+// The request's fingerprint under the policy of another version, or its own.
+Fingerprint fingerprint_under(const Policy &policy, const Request &request);
+
 bool same(const Fingerprint &a, const Fingerprint &b);
 
 [[noreturn]] void raise_refusal(const Refusal &refusal);

@@ -161,6 +161,7 @@ int64 digest_of_lives() {
 		digest = hash_combine64(digest, static_cast<uint64>(policy.id));
 		digest = hash_combine64(digest, static_cast<uint64>(policy.retention));
 		digest = hash_combine64(digest, static_cast<uint64>(policy.failure_retention));
+		digest = hash_combine64(digest, static_cast<uint64>(policy.repeat_after));
 		for (const RetentionChange &change : policy.retention_changes)
 			digest = hash_combine64(digest, static_cast<uint64>(change.at));
 	}

@@ -50,9 +50,10 @@ DefinitionFault read_key_fields(Jsonb *key_fields, Arena &arena,
 			field.name =
 				copy(arena, {value.val.string.val, static_cast<std::size_t>(value.val.string.len)});
 			if (!parse_path(field.name, arena, field.path))
-				return {"key field \"%.*s\" is not a path",
-				        "A path is dotted; a segment that holds a dot is double-quoted.",
-				        field.name};
+				return {
+					"key field \"%.*s\" is not a path",
+					"A path is dotted; a segment that holds a dot or a bracket is double-quoted.",
+					field.name};
 		} else if (token == WJB_VALUE) {
 			KeyField &field = fields[filled++];
 			if (value.type != jbvString ||
@@ -89,7 +90,8 @@ DefinitionFault read_unchecked(ArrayType *unchecked_fields, Arena &arena,
 			copy(arena, {VARDATA_ANY(element), VARSIZE_ANY_EXHDR(element)});
 		if (!parse_path(name, arena, *new (&paths[i]) Path))
 			return {"unchecked field \"%.*s\" is not a path",
-			        "A path is dotted; a segment that holds a dot is double-quoted.", name};
+			        "A path is dotted; a segment that holds a dot or a bracket is double-quoted.",
+			        name};
 	}
 	std::sort(paths, paths + count, path_before);
 	for (int i = 1; i < count; ++i)

@@ -48,6 +48,8 @@ Row life_of(const Datum *values, const bool *nulls) {
 	row.finished = !nulls[col_completed_at];
 	if (row.finished)
 		row.completed_at = DatumGetTimestampTz(values[col_completed_at]);
+	if (!nulls[col_generation])
+		row.generation = DatumGetInt32(values[col_generation]);
 	return row;
 }
 
@@ -89,8 +91,6 @@ Row decode_row(HeapTuple tuple) {
 		row.note = text_view(values[col_note]);
 	if (!nulls[col_arguments])
 		row.arguments = values[col_arguments];
-	if (!nulls[col_generation])
-		row.generation = DatumGetInt32(values[col_generation]);
 	return row;
 }
 

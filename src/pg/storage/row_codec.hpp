@@ -14,7 +14,8 @@ namespace pg_idem {
 // had to be detoasted.
 Row decode_row(HeapTuple tuple);
 
-// Only what the life of a key depends on: key, policy, state, finished, completed_at. Needs no memory, so
+// Only what the life of a key depends on: key, policy, state, finished, completed_at,
+// generation. Needs no memory, so
 // it may run while the tuple's buffer is locked.
 Row decode_life(HeapTuple tuple);
 
