@@ -29,6 +29,11 @@ CREATE TABLE idem.operation (
 	bind               text        NOT NULL CHECK (bind IN ('all', 'none')),
 	arguments          text        NOT NULL CHECK (arguments IN ('digests', 'stored')),
 	repeat_after       interval    CHECK (repeat_after IS NULL OR (repeat_after > '0' AND identity <> 'occurrence')),
+	sending            text        NOT NULL CHECK (sending IN ('assumed', 'recorded')),
+	on_lost_lease      text        NOT NULL CHECK (on_lost_lease IN ('hold', 'takeover')),
+	provider_window    interval    CHECK (provider_window > '0'),
+	max_attempts       integer     CHECK (max_attempts > 0),
+	retryable_statuses integer[],
 	UNIQUE (operation, version)
 );
 COMMENT ON TABLE idem.operation IS 'one row a version of an operation: its recipe (frozen once it has keys) and its settings';
@@ -52,6 +57,14 @@ COMMENT ON COLUMN idem.operation.arguments IS
 	'digests: of the arguments, only what names the fields of a conflict is kept; stored: they are kept as they came';
 COMMENT ON COLUMN idem.operation.repeat_after IS
 	'an identical intent is a new effect once the one before has been finished for longer than this; NULL: never';
+COMMENT ON COLUMN idem.operation.sending IS
+	'external effects. assumed: a claim counts as sent from its commit on; recorded: from idem_mark_sending on';
+COMMENT ON COLUMN idem.operation.on_lost_lease IS
+	'what becomes of an attempt that may have been sent and was lost. hold: unresolved, until a person decides; takeover: the next claim owns it, and has to look';
+COMMENT ON COLUMN idem.operation.provider_window IS
+	'how long the provider knows a repeat by its key, from the first sending: takeover inside of it, unresolved beyond; NULL: on_lost_lease says';
+COMMENT ON COLUMN idem.operation.max_attempts IS 'how many attempts a key may have before a person decides; NULL: any number';
+COMMENT ON COLUMN idem.operation.retryable_statuses IS 'HTTP statuses after which to try again, for idem_retryable; NULL: the usual ones';
 COMMENT ON COLUMN idem.operation.max_response_bytes IS 'a larger response is not stored: the replay says response_omitted';
 
 CREATE TABLE idem.retention_change (
@@ -90,14 +103,19 @@ CREATE TABLE idem.key (
 	attempt          integer,
 	note             text,
 	arguments        jsonb,
-	generation       integer
+	generation       integer,
+	sent_at          timestamptz,
+	retry_at         timestamptz,
+	attempts_before  integer
 );
+-- Of what is not finished: few rows, of external effects, which a worker and a person look for.
+CREATE INDEX key_unfinished_idx ON idem.key (policy) WHERE completed_at IS NULL;
 COMMENT ON TABLE idem.key IS 'the ledger: one row a key that was finished, or claimed for an external effect';
 COMMENT ON COLUMN idem.key.key IS 'first 128 bits of the SHA-256 of the key''s preimage';
 COMMENT ON COLUMN idem.key.completed_at IS 'when it was finished (completed, failed or abandoned); NULL before that';
 COMMENT ON COLUMN idem.key.elapsed IS 'milliseconds from the claim to the finish, at most 2147483647';
 COMMENT ON COLUMN idem.key.policy IS 'idem.operation.id of the version that the key was written under';
-COMMENT ON COLUMN idem.key.state IS 'o open, u unknown, r released, c completed, f failed, a abandoned';
+COMMENT ON COLUMN idem.key.state IS 'p claimed and not sent, o claimed and perhaps sent, u unknown, r released, c completed, f failed, a abandoned';
 COMMENT ON COLUMN idem.key.tenant IS 'whose key it is; part of the key';
 COMMENT ON COLUMN idem.key.effect_ref IS 'the caller''s id of the effect row or provider object';
 COMMENT ON COLUMN idem.key.fingerprint IS
@@ -112,6 +130,9 @@ COMMENT ON COLUMN idem.key.fence IS 'external effects: the secret of the present
 COMMENT ON COLUMN idem.key.attempt IS 'external effects: number of the present attempt, from 1';
 COMMENT ON COLUMN idem.key.note IS 'what the person who resolved the key wrote';
 COMMENT ON COLUMN idem.key.arguments IS 'the arguments as they were claimed, when the policy has them stored';
+COMMENT ON COLUMN idem.key.sent_at IS 'external effects: when the first attempt was sent, as far as is known; provider_window counts from it';
+COMMENT ON COLUMN idem.key.retry_at IS 'released: when the next attempt may begin; NULL: at once';
+COMMENT ON COLUMN idem.key.attempts_before IS 'attempts before a person said retry, which do not count for max_attempts';
 COMMENT ON COLUMN idem.key.generation IS 'how often the intent was repeated on purpose, from 1 (NULL); part of the key from 2 on';
 
 CREATE TABLE idem.alias (
@@ -138,6 +159,41 @@ COMMENT ON COLUMN idem.path.policy IS 'idem.operation.id';
 COMMENT ON COLUMN idem.path.digest IS 'the first four bytes of a leaf in idem.key.leaves';
 COMMENT ON COLUMN idem.path.path IS 'the path, as key_fields spells it';
 
+CREATE TABLE idem.decision (
+	key          uuid        NOT NULL,
+	generation   integer     NOT NULL,
+	decided_at   timestamptz NOT NULL,
+	decided_by   text        NOT NULL,
+	state_before "char"      NOT NULL,
+	decision     text        NOT NULL,
+	effect_ref   text,
+	note         text
+);
+CREATE INDEX decision_key_idx ON idem.decision (key);
+ALTER TABLE idem.decision REPLICA IDENTITY FULL;
+COMMENT ON TABLE idem.decision IS 'what people have decided by idem_resolve';
+COMMENT ON COLUMN idem.decision.key IS 'idem.key.key';
+COMMENT ON COLUMN idem.decision.generation IS 'of the key that was decided on';
+COMMENT ON COLUMN idem.decision.decided_by IS 'the user of the session';
+COMMENT ON COLUMN idem.decision.state_before IS 'the state that the key was in, as idem.key has it';
+COMMENT ON COLUMN idem.decision.decision IS 'completed, retry or abandoned';
+
+CREATE TABLE idem.late_report (
+	key         uuid        NOT NULL,
+	generation  integer     NOT NULL,
+	reported_at timestamptz NOT NULL,
+	reported_by text        NOT NULL,
+	fence       bigint      NOT NULL,
+	effect_ref  text        NOT NULL
+);
+CREATE INDEX late_report_key_idx ON idem.late_report (key);
+ALTER TABLE idem.late_report REPLICA IDENTITY FULL;
+COMMENT ON TABLE idem.late_report IS 'effects that attempts have reported after they had lost their key: perhaps done twice';
+COMMENT ON COLUMN idem.late_report.key IS 'idem.key.key';
+COMMENT ON COLUMN idem.late_report.generation IS 'of the key that the attempt had';
+COMMENT ON COLUMN idem.late_report.reported_by IS 'the user of the session';
+COMMENT ON COLUMN idem.late_report.fence IS 'the secret of the attempt';
+
 -- Unlogged: it can be lost at any time, and so no publication carries it to another server's ledger.
 CREATE UNLOGGED TABLE idem.sweep (
 	block_range integer     NOT NULL PRIMARY KEY,
@@ -157,6 +213,8 @@ SELECT pg_catalog.pg_extension_config_dump('idem.retention_change', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.key', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.alias', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.path', '');
+SELECT pg_catalog.pg_extension_config_dump('idem.decision', '');
+SELECT pg_catalog.pg_extension_config_dump('idem.late_report', '');
 
 ------------------------------------------------------------------------------------------------
 -- Guards on the policies, raw SQL included
@@ -575,7 +633,12 @@ CREATE FUNCTION idem_define(
 	unlinked boolean DEFAULT NULL,
 	bind text DEFAULT NULL,
 	arguments text DEFAULT NULL,
-	repeat_after interval DEFAULT NULL
+	repeat_after interval DEFAULT NULL,
+	sending text DEFAULT NULL,
+	on_lost_lease text DEFAULT NULL,
+	provider_window interval DEFAULT NULL,
+	max_attempts integer DEFAULT NULL,
+	retryable_statuses integer[] DEFAULT NULL
 ) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -646,6 +709,11 @@ BEGIN
 	-- Whoever takes an external attempt over has to know what was asked for.
 	new.arguments := coalesce(arguments, CASE WHEN new.effect = old.effect THEN old.arguments END, CASE new.effect WHEN 'external' THEN 'stored' ELSE 'digests' END);
 	new.repeat_after := nullif(coalesce(repeat_after, old.repeat_after), '0');
+	new.sending := coalesce(sending, old.sending, 'assumed');
+	new.on_lost_lease := coalesce(on_lost_lease, old.on_lost_lease, 'hold');
+	new.provider_window := nullif(coalesce(provider_window, old.provider_window), '0');
+	new.max_attempts := nullif(coalesce(max_attempts, old.max_attempts), 0);
+	new.retryable_statuses := nullif(coalesce(retryable_statuses, old.retryable_statuses), '{}');
 	IF new.retention <= '0' OR new.failure_retention <= '0' OR new.retry_after <= '0' OR new.lease < '1 millisecond'
 	   OR new.max_response_bytes < 0 THEN
 		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
@@ -654,6 +722,19 @@ BEGIN
 	IF new.arguments NOT IN ('digests', 'stored') THEN
 		RAISE EXCEPTION 'invalid arguments of operation "%"', operation USING ERRCODE = 'ID002',
 			HINT = 'Of the arguments either digests are kept, or they are stored.';
+	END IF;
+	IF new.sending NOT IN ('assumed', 'recorded') OR new.on_lost_lease NOT IN ('hold', 'takeover') THEN
+		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
+			DETAIL = 'Sending is assumed or recorded, on_lost_lease is hold or takeover.';
+	END IF;
+	IF new.effect = 'local' AND (new.sending <> 'assumed' OR new.on_lost_lease <> 'hold' OR new.provider_window IS NOT NULL OR new.max_attempts IS NOT NULL) THEN
+		RAISE EXCEPTION 'operation "%" has a local effect, which is not sent', operation USING ERRCODE = 'ID002',
+			HINT = 'sending, on_lost_lease, provider_window and max_attempts go with effect => ''external''.';
+	END IF;
+	IF new.provider_window < new.lease OR new.max_attempts < 1 THEN
+		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
+			DETAIL = 'A provider_window is at least as long as the lease, since a whole lease has to end inside of it; max_attempts is at least 1.',
+			HINT = 'provider_window => ''0'' and max_attempts => 0 turn them off.';
 	END IF;
 	IF new.repeat_after < '0' OR new.repeat_after >= new.retention THEN
 		RAISE EXCEPTION 'invalid repeat_after of operation "%"', operation USING ERRCODE = 'ID002',
@@ -678,10 +759,12 @@ BEGIN
 		SELECT coalesce(max(o.id), 0) + 1 INTO next_id FROM idem.operation o;
 		PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
 		INSERT INTO idem.operation (id, operation, version, identity, key_fields, unchecked_fields, key_prefix, effect,
-			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked, bind, arguments, repeat_after)
+			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked, bind, arguments, repeat_after,
+			sending, on_lost_lease, provider_window, max_attempts, retryable_statuses)
 			VALUES (next_id, new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields,
 			new.key_prefix, new.effect, new.retention, new.failure_retention, new.lease, new.retry_after,
-			new.max_response_bytes, new.unlinked, new.bind, new.arguments, new.repeat_after);
+			new.max_response_bytes, new.unlinked, new.bind, new.arguments, new.repeat_after,
+			new.sending, new.on_lost_lease, new.provider_window, new.max_attempts, new.retryable_statuses);
 		RETURN 'created';
 	END IF;
 	new.defined_at := old.defined_at;
@@ -694,11 +777,13 @@ BEGIN
 		identity = new.identity, key_fields = new.key_fields, unchecked_fields = new.unchecked_fields,
 		key_prefix = new.key_prefix, effect = new.effect, unlinked = new.unlinked, retention = new.retention,
 		failure_retention = new.failure_retention, lease = new.lease, retry_after = new.retry_after,
-		max_response_bytes = new.max_response_bytes, bind = new.bind, arguments = new.arguments, repeat_after = new.repeat_after
+		max_response_bytes = new.max_response_bytes, bind = new.bind, arguments = new.arguments, repeat_after = new.repeat_after,
+		sending = new.sending, on_lost_lease = new.on_lost_lease, provider_window = new.provider_window,
+		max_attempts = new.max_attempts, retryable_statuses = new.retryable_statuses
 		WHERE o.id = old.id;
 	RETURN 'changed';
 END $$;
-COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval) IS
+COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[]) IS
 	'defines an operation or changes its settings: created, changed or unchanged';
 
 CREATE FUNCTION idem_drop_operation(operation text, version integer DEFAULT NULL) RETURNS integer
@@ -753,7 +838,8 @@ CREATE VIEW idem_operations AS
 	       o.version = coalesce(max(o.version) FILTER (WHERE NOT o.retired) OVER (PARTITION BY o.operation),
 	                            min(o.version) OVER (PARTITION BY o.operation)) AS current,
 	       o.identity, o.key_fields, o.unchecked_fields, o.key_prefix, o.effect, o.retention, o.failure_retention,
-	       o.lease, o.retry_after, o.max_response_bytes, o.bind, o.arguments, o.repeat_after, o.unlinked, o.retired, o.defined_at
+	       o.lease, o.retry_after, o.max_response_bytes, o.bind, o.arguments, o.repeat_after,
+	       o.sending, o.on_lost_lease, o.provider_window, o.max_attempts, o.retryable_statuses, o.unlinked, o.retired, o.defined_at
 	FROM idem.operation o;
 COMMENT ON VIEW idem_operations IS 'the operations that are defined; current is the version that a claim uses when it names none';
 
@@ -874,21 +960,62 @@ CREATE FUNCTION idem_fail(tenant text, key text, error jsonb DEFAULT NULL, fence
 COMMENT ON FUNCTION idem_fail(text, text, jsonb, bigint) IS
 	'records that a claim failed for good: repeats get the stored error for failure_retention';
 
-CREATE FUNCTION idem_release(tenant text, key text, fence bigint DEFAULT NULL) RETURNS text
+CREATE FUNCTION idem_release(tenant text, key text, fence bigint DEFAULT NULL, retry_after interval DEFAULT NULL) RETURNS text
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_release';
-COMMENT ON FUNCTION idem_release(text, text, bigint) IS
-	'gives a claim back whose effect is known not to have happened: the next claim of the same request owns it';
+COMMENT ON FUNCTION idem_release(text, text, bigint, interval) IS
+	'gives a claim back whose effect is known not to have happened: the next claim of the same request owns it, after retry_after if that is given';
 
 CREATE FUNCTION idem_unknown(tenant text, key text, fence bigint DEFAULT NULL) RETURNS text
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_unknown';
 COMMENT ON FUNCTION idem_unknown(text, text, bigint) IS
 	'ends the lease of an external claim whose outcome is unknown: repeats answer unresolved';
 
+CREATE FUNCTION idem_mark_sending(tenant text, key text, fence bigint) RETURNS text
+	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_mark_sending';
+COMMENT ON FUNCTION idem_mark_sending(text, text, bigint) IS
+	'records, before the call goes out, that an attempt of an external effect is sent: sending, or already. Commit, then call';
+
+CREATE FUNCTION idem_renew(tenant text, key text, fence bigint, lease interval DEFAULT NULL) RETURNS timestamptz
+	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_renew';
+COMMENT ON FUNCTION idem_renew(text, text, bigint, interval) IS
+	'a heartbeat: the lease of the attempt is counted from now; returns its end';
+
+CREATE FUNCTION idem_report_late(tenant text, key text, fence bigint, effect_ref text) RETURNS void
+	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_report_late';
+COMMENT ON FUNCTION idem_report_late(text, text, bigint, text) IS
+	'what an attempt that was fenced off has to say of its effect: kept for whoever looks into it, and changes nothing';
+
 CREATE FUNCTION idem_resolve(tenant text, key text, decision text, effect_ref text DEFAULT NULL,
-                             response jsonb DEFAULT NULL, note text DEFAULT NULL) RETURNS text
+                             response jsonb DEFAULT NULL, note text DEFAULT NULL, rekey boolean DEFAULT false) RETURNS text
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_resolve';
-COMMENT ON FUNCTION idem_resolve(text, text, text, text, jsonb, text) IS
-	'a person''s decision on an unresolved key: completed, retry or abandoned';
+COMMENT ON FUNCTION idem_resolve(text, text, text, text, jsonb, text, boolean) IS
+	'a person''s decision on a key that is unresolved, exhausted or failed: completed, retry (with rekey under the next key) or abandoned';
+
+CREATE FUNCTION idem_retryable(status integer, operation text DEFAULT NULL) RETURNS boolean
+	LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	statuses integer[];
+BEGIN
+	IF status IS NULL THEN
+		RETURN NULL;
+	END IF;
+	IF status NOT BETWEEN 100 AND 599 THEN
+		RAISE EXCEPTION 'status is no HTTP status' USING ERRCODE = '22023',
+			HINT = 'A call without an answer has none: pass NULL.';
+	END IF;
+	IF operation IS NOT NULL THEN
+		SELECT o.retryable_statuses INTO statuses FROM idem.operation o
+			WHERE o.operation = idem_retryable.operation ORDER BY o.retired, o.version DESC LIMIT 1;
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'operation "%" is not defined', operation USING ERRCODE = 'ID001',
+				HINT = 'The view idem_operations lists what is defined.';
+		END IF;
+	END IF;
+	RETURN CASE WHEN statuses IS NOT NULL THEN status = ANY (statuses)
+	            ELSE status IN (408, 409, 425, 429) OR status >= 500 END;
+END $$;
+COMMENT ON FUNCTION idem_retryable(integer, text) IS
+	'whether a call that was answered with this HTTP status may be tried again: 408, 409, 425, 429 and 5xx, or what the operation says. NULL for none: the outcome is unknown';
 
 CREATE FUNCTION idem_lookup(tenant text, key text) RETURNS idem.claim
 	LANGUAGE C VOLATILE PARALLEL RESTRICTED COST 10 AS 'MODULE_PATHNAME', 'pg_idem_lookup_key';
@@ -998,7 +1125,7 @@ COMMENT ON FUNCTION idem_expire(integer) IS
 CREATE VIEW idem_keys AS
 	SELECT k.tenant, o.operation, o.version,
 	       o.key_prefix || '_' || pg_catalog.replace(k.key::text, '-', '') || coalesce('-' || k.generation::text, '') AS key,
-	       CASE k.state WHEN 'o' THEN 'open' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released'
+	       CASE k.state WHEN 'p' THEN 'claimed' WHEN 'o' THEN 'sending' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released'
 	                    WHEN 'c' THEN 'completed' WHEN 'f' THEN 'failed' WHEN 'a' THEN 'abandoned' END AS state,
 	       coalesce(k.attempt, 1) AS attempt,
 	       coalesce(k.claimed_at, k.completed_at OPERATOR(pg_catalog.-)
@@ -1024,7 +1151,10 @@ BEGIN
 		@extschema@.idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
 		@extschema@.idem_complete(text, text, text, jsonb, bigint),
 		@extschema@.idem_fail(text, text, jsonb, bigint),
-		@extschema@.idem_release(text, text, bigint),
+		@extschema@.idem_release(text, text, bigint, interval),
+		@extschema@.idem_mark_sending(text, text, bigint),
+		@extschema@.idem_renew(text, text, bigint, interval),
+		@extschema@.idem_report_late(text, text, bigint, text),
 		@extschema@.idem_unknown(text, text, bigint),
 		@extschema@.idem_lookup(text, text),
 		@extschema@.idem_lookup(text, text, jsonb, text, integer)
@@ -1045,7 +1175,7 @@ REVOKE ALL ON FUNCTION
 	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
 	idem.are_linked(idem.operation, idem.operation),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
-	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval),
+	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[]),
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),
@@ -1054,9 +1184,12 @@ REVOKE ALL ON FUNCTION
 	idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
 	idem_complete(text, text, text, jsonb, bigint),
 	idem_fail(text, text, jsonb, bigint),
-	idem_release(text, text, bigint),
+	idem_release(text, text, bigint, interval),
 	idem_unknown(text, text, bigint),
-	idem_resolve(text, text, text, text, jsonb, text),
+	idem_mark_sending(text, text, bigint),
+	idem_renew(text, text, bigint, interval),
+	idem_report_late(text, text, bigint, text),
+	idem_resolve(text, text, text, text, jsonb, text, boolean),
 	idem_lookup(text, text),
 	idem_lookup(text, text, jsonb, text, integer),
 	idem_expire(integer),

@@ -30,9 +30,32 @@ Micros until(Micros instant, Micros now) {
 	return span;
 }
 
+// The next attempt, unless the budget is spent.
+Decision try_again(const Record &record, const Rules &rules, Outcome outcome, Action action) {
+	if (rules.max_attempts > 0 && record.budget_used >= rules.max_attempts)
+		return stop(Outcome::Exhausted);
+	return {.outcome = outcome, .action = action, .continues = true};
+}
+
+// An attempt that may have taken effect is over.
+Decision decide_lost(const Record &record, Micros now, const Rules &rules) {
+	const bool handed_on =
+		rules.provider_window > 0
+			? is_inside_window(now, rules.lease, record.sent_at, rules.provider_window)
+			: rules.takes_over;
+	if (!handed_on)
+		return stop(Outcome::Unresolved);
+	return try_again(record, rules, Outcome::Takeover, Action::Verify);
+}
+
+Decision wait_until(Micros end, Micros now, const Record &record, const Rules &rules) {
+	const Micros pause = backoff(rules.retry_after, record.attempt, rules.dice);
+	return wait(std::max(std::min(pause, until(end, now)), Micros{1}));
+}
+
 } // namespace
 
-Decision decide(const Record *record, Micros now, Micros retry_after) {
+Decision decide(const Record *record, Micros now, const Rules &rules) {
 	if (record == nullptr)
 		return {};
 	if (is_finished(record->state) && now > record->life_end)
@@ -45,14 +68,21 @@ Decision decide(const Record *record, Micros now, Micros retry_after) {
 	case State::Failed:
 	case State::Abandoned:
 		return now > record->repeat_end ? Decision{.follows = true} : decide_repeat(record->state);
-	case State::Released: return {.continues = true};
+	case State::Released:
+		if (now < record->retry_at)
+			return wait(until(record->retry_at, now));
+		return try_again(*record, rules, Outcome::Claimed, Action::Do);
+	case State::Planned:
+		if (now <= record->lease_end)
+			return wait_until(record->lease_end, now, *record, rules);
+		return try_again(*record, rules, Outcome::Claimed, Action::Do);
 	case State::Open:
 		if (now <= record->lease_end)
-			return wait(std::max(std::min(retry_after, until(record->lease_end, now)), Micros{1}));
-		return stop(Outcome::Unresolved);
-	case State::Unknown: break;
+			return wait_until(record->lease_end, now, *record, rules);
+		return decide_lost(*record, now, rules);
+	case State::Unknown: return decide_lost(*record, now, rules);
 	}
-	// Also for a letter that this build does not know: nothing is done on a guess.
+	// A letter that this build does not know: nothing is done on a guess.
 	return stop(Outcome::Unresolved);
 }
 
@@ -60,12 +90,32 @@ Decision decide_repeat(State state) {
 	return answer(state == State::Completed ? Outcome::Replayed : Outcome::Failed);
 }
 
-Decision decide_in_flight(Micros retry_after) {
-	return wait(retry_after);
+Decision decide_in_flight(const Rules &rules) {
+	return wait(backoff(rules.retry_after, 1, rules.dice));
 }
 
 Decision decide_own_open() {
 	return stop(Outcome::InProgress);
+}
+
+bool is_inside_window(Micros now, Micros lease, Micros sent_at, Micros window) {
+	Micros lease_end = 0, window_end = 0;
+	if (window <= 0 || __builtin_add_overflow(now, lease, &lease_end))
+		return false;
+	return __builtin_add_overflow(sent_at, window, &window_end) || lease_end <= window_end;
+}
+
+Micros backoff(Micros base, std::int32_t attempt, std::uint32_t dice) {
+	constexpr Micros most = Micros{3600} * 1000 * 1000;
+	const Micros limit = std::max(base, most);
+	Micros span = std::max(base, Micros{1});
+	for (std::int32_t i = 1; i < attempt && span < limit; ++i)
+		span = span > limit / 2 ? limit : span * 2;
+	// The share (dice + 1) / 2^32 of it; in parts, since the product would overflow.
+	const auto whole = static_cast<std::uint64_t>(span - 1);
+	const std::uint64_t share = std::uint64_t{dice} + 1;
+	const std::uint64_t high = (whole >> 32) * share, low = ((whole & 0xFFFFFFFF) * share) >> 32;
+	return static_cast<Micros>(high + low) + 1;
 }
 
 std::string_view name(Outcome outcome) {

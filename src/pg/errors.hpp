@@ -32,6 +32,9 @@ constexpr int errcode_claim_not_committed = sqlstate('0', '2', '4');
 constexpr int errcode_claim_left_open = sqlstate('0', '2', '5');
 constexpr int errcode_claim_in_commit = sqlstate('0', '2', '6');
 constexpr int errcode_not_resolvable = sqlstate('0', '2', '7');
+constexpr int errcode_lease_ended = sqlstate('0', '2', '8');
+constexpr int errcode_window_ended = sqlstate('0', '2', '9');
+constexpr int errcode_not_marked = sqlstate('0', '2', 'A');
 
 // Ledger
 constexpr int errcode_unusable_ledger = sqlstate('0', '3', '1');

@@ -24,4 +24,9 @@ inline Micros interval_micros(const Interval *interval) {
 	return span;
 }
 
+// As far as a timestamp goes. `span` is not negative.
+inline Micros instant_after(Micros start, Micros span) {
+	return span < END_TIMESTAMP - 1 - start ? start + span : END_TIMESTAMP - 1;
+}
+
 } // namespace pg_idem

@@ -22,7 +22,7 @@ SELECT set_eq($$SELECT name FROM member_function WHERE has_function_privilege('p
 	'idem_canonical(jsonb)', 'idem_digest(jsonb)', 'idem_key(text,text,jsonb,text,integer)',
 		'idem_intent(text,text,jsonb,text,integer)',
 	'idem_check(text,text,jsonb,text,integer)', 'idem_explain_key(text,text,jsonb,text,integer)', 'idem_canonical(jsonb,text)',
-	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)'],
+	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)'],
 		'PUBLIC may call what neither reads nor changes the ledger');
 SELECT is_empty($$SELECT c.relname FROM pg_class c, unnest('{SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER}'::text[]) p
 	WHERE c.oid IN (SELECT pg_temp.members('pg_class')) AND has_table_privilege('public', c.oid, p)$$, 'PUBLIC has no right on any table or view');
@@ -33,9 +33,9 @@ SELECT ok(NOT has_schema_privilege('public', 'idem', 'USAGE')
 SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
-	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval)',
+	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval,text,text,interval,integer,integer[])',
 		'idem_retire_version(text,integer)', 'idem_drop_operation(text,integer)', 'idem_expire(integer)',
-	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)'],
+	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)'],
 	'C081: these run as their owner, and no other');
 SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$,
 	'C081: with their search_path pinned');
@@ -47,7 +47,7 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		'idem_check s r', 'idem_lookup v r',
 	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_claim_many v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
-	'idem_release v u', 'idem_unknown v u', 'idem_resolve v u', 'idem_expire v u strict',
+	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
 SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$,
@@ -87,18 +87,18 @@ SELECT ok(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_idem
 
 -- Tables
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'r'$$,
-	'{key, alias, path, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
+	'{key, alias, path, decision, late_report, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
 SELECT is_empty($$SELECT relname FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relpersistence <> 'p' AND relname !~ '^sweep'$$,
 	'C118: none is unlogged, but the one that may be lost at any time');
 SELECT set_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'pg_idem'$$,
-	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.path, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
+	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.path, idem.decision, idem.late_report, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
 SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT ''$$,
 	'C113: whole');
 SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,
 	'C113: no sequence has to follow');
-SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ') FROM pg_index
+SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ' ORDER BY indisprimary DESC) FROM pg_index
 	WHERE indrelid = 'idem.key'::regclass),
-	'CREATE UNIQUE INDEX key_pkey ON idem.key USING btree (key)',
+	'CREATE UNIQUE INDEX key_pkey ON idem.key USING btree (key); CREATE INDEX key_unfinished_idx ON idem.key USING btree (policy) WHERE (completed_at IS NULL)',
 		'C109: a key is unique by itself, in one index');
 SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ' ORDER BY indisprimary DESC) FROM pg_index
 	WHERE indrelid = 'idem.alias'::regclass),

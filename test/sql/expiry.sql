@@ -123,7 +123,7 @@ UPDATE idem.key k SET claimed_at = claimed_at - interval '10 years',
 SELECT FROM pg_temp.age('expire.call', '10 years');
 SELECT is(idem_expire(), 3, 'C023: completed, failed and abandoned keys are deleted');
 SELECT is((SELECT string_agg(state, ' ' ORDER BY state) FROM idem_keys
-	WHERE operation = 'expire.call'), 'open released unknown', 'C023: and no others');
+	WHERE operation = 'expire.call'), 'released sending unknown', 'C023: and no others');
 SELECT throws_ok(format($$SELECT idem_complete('t', %L, NULL, NULL, %s)$$, key, fence), 'ID021',
 	NULL, 'C023: a late completion of a deleted key fails') FROM held WHERE n = 1;
 SELECT is(pg_temp.keys('expire.call'), 3::bigint, 'C023: and makes no row');

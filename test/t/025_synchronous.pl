@@ -61,7 +61,7 @@ for (@waiting)
 	$session->quit;
 }
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-is(ask($standby, q{SELECT count(*) FROM idem_keys WHERE state = 'open'}),
+is(ask($standby, q{SELECT count(*) FROM idem_keys WHERE state = 'sending'}),
 	'3', 'on the standby too');
 
 # Taking a released key up again is another dispatch.

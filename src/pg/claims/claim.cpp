@@ -19,8 +19,10 @@ extern "C" {
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/row_change.hpp"
 #include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
+#include "pg/intervals.hpp"
 #include "pg/storage/alias.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
@@ -71,18 +73,22 @@ bool is_locked_by(const Request &request, const Digest128 &key) {
 	                   [&key](const OlderKey &older) { return older.key == key; });
 }
 
-Answer answer_owned(const Claim &claim) {
-	Answer answer = answer_of_claim(decide(nullptr, 0, 0), claim);
+Answer answer_owned(const Claim &claim, const Decision &decision) {
+	Answer answer = answer_of_claim(decision, claim);
 	answer.owned = true;
 	answer.attempt = claim.attempt;
 	answer.fence = claim.fence;
 	return answer;
 }
 
-// Makes the released row an open row of the attempt at once, since it is there. False: someone is at it.
+Answer answer_owned(const Claim &claim) {
+	return answer_owned(claim, decide(nullptr, 0, {}));
+}
+
+// Makes the row one of the new attempt at once, since it is there. False: someone is at it.
 bool take_up(const Ledger &ledger, const Probe &found, const Claim &claim) {
 	Row row = found.row;
-	row.state = State::Open;
+	begin_attempt(row, *claim.policy, claim.claimed_at);
 	row.claimed_at = claim.claimed_at;
 	row.leased = true;
 	row.lease_end = claim.lease_end;
@@ -111,11 +117,6 @@ Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 	if (own.stored && !external)
 		write_claim(ledger, own);
 	return answer_owned(own);
-}
-
-// As far as a timestamp goes.
-Micros later(Micros start, Micros span) {
-	return span < END_TIMESTAMP - 1 - start ? start + span : END_TIMESTAMP - 1;
 }
 
 // Under the request's locks, with nothing against it. In flight when someone is at the row that has to
@@ -148,7 +149,7 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 		decision.continues ? kept_of(row) : keep_request(*fresh.policy, fresh.key, request);
 	fresh.claimed_at = GetCurrentTimestamp();
 	fresh.lease_end =
-		later(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
+		instant_after(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
 	fresh.fence = random_fence();
 	fresh.attempt = decision.continues ? row.attempt + 1 : 1;
 	fresh.generation = takes_row ? row.generation + (decision.follows ? 1 : 0) : 1;
@@ -160,7 +161,7 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 			unlock_key(row.key);
 		return answer_in_flight(request);
 	}
-	return answer_owned(claim);
+	return answer_owned(claim, decision);
 }
 
 void refuse_retired(const Request &request) {
@@ -257,7 +258,8 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	// The table first: its lock is what a change of a recipe waits for, so that the recipe read after
 	// it stays in force until this transaction ends.
 	const Ledger ledger = open_ledger();
-	const Request request = require_request(call);
+	Request request = require_request(call);
+	request.lease = options.lease;
 	const Answer answer = claim_request(ledger, request, options);
 	close_ledger(ledger);
 	if (!answer.owned)

@@ -8,13 +8,15 @@ extern "C" {
 #include "utils/timestamp.h"
 }
 
-#include "core/key_text.hpp"
 #include "pg/claims/flush.hpp"
+#include "pg/claims/found_row.hpp"
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/row_change.hpp"
 #include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
+#include "pg/intervals.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 
@@ -38,28 +40,6 @@ Name name_of(Ending ending) {
 	pg_unreachable();
 }
 
-[[noreturn]] void unknown_key() {
-	ereport(
-		ERROR,
-		(errcode(errcode_unknown_key), errmsg("there is no claim of this key"),
-	     errdetail(
-			 "The tenant has no such key, or its claim was rolled back, or it is past its life, or a later generation has taken its place."),
-	     errhint("Pass the key that idem_claim returned, to the tenant that claimed it.")));
-	pg_unreachable();
-}
-
-[[noreturn]] void stale_fence(bool given) {
-	ereport(
-		ERROR,
-		(errcode(errcode_stale_fence),
-	     given ? errmsg("the fence is not the one of the present attempt")
-	           : errmsg("a fence is needed outside the transaction that claimed the key"),
-	     errdetail("Another attempt owns the key by now, or none does."),
-	     errhint(
-			 "Only the owner of a claim finishes it, with the fence that idem_claim returned.")));
-	pg_unreachable();
-}
-
 [[noreturn]] void already_finished() {
 	ereport(ERROR, (errcode(errcode_already_finished),
 	                errmsg("the key was finished before, with another result"),
@@ -79,16 +59,23 @@ Name name_of(Ending ending) {
 	pg_unreachable();
 }
 
-KeyName require_key(std::string_view tenant, std::string_view key) {
-	const Refusal refusal = check_tenant(tenant);
-	if (refusal.message != nullptr)
-		raise_refusal(refusal);
-	if (key.data() == nullptr)
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("key is NULL")));
-	KeyName name;
-	if (!parse_key(key, name))
-		unknown_key();
-	return name;
+[[noreturn]] void not_marked() {
+	ereport(
+		ERROR,
+		(errcode(errcode_not_marked), errmsg("the sending of this attempt was not recorded"),
+	     errdetail(
+			 "The operation has sending => 'recorded', so that the attempt is known not to have been sent."),
+	     errhint(
+			 "Call idem_mark_sending and commit before the call goes out. What was not sent is released.")));
+	pg_unreachable();
+}
+
+[[noreturn]] void no_retry_after() {
+	ereport(ERROR,
+	        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+	         errmsg("retry_after is for claims of external effects that are committed"),
+	         errdetail("A claim that is released where it was made leaves nothing behind.")));
+	pg_unreachable();
 }
 
 bool same_text(std::string_view a, std::string_view b) {
@@ -101,28 +88,7 @@ bool same_response(Jsonb *a, Jsonb *b) {
 	return compareJsonbContainers(&a->root, &b->root) == 0;
 }
 
-// The response as far as it is kept. Never cut: a receipt is whole, or it is not there.
-struct Kept {
-	Jsonb *response;
-	bool omitted;
-};
-
-Kept keep(Jsonb *response, const Policy &policy) {
-	if (response == nullptr)
-		return {nullptr, false};
-	const Size size = VARSIZE(response) - VARHDRSZ;
-	if (size <= static_cast<Size>(policy.max_response_bytes))
-		return {response, false};
-	ereport(WARNING,
-	        (errmsg("response is not stored, because it is larger than max_response_bytes"),
-	         errdetail("It has %zu bytes as jsonb, the limit of operation \"%.*s\" is %d.", size,
-	                   static_cast<int>(policy.recipe.operation.size()),
-	                   policy.recipe.operation.data(), policy.max_response_bytes),
-	         errhint("Repeats answer with response_omitted and the effect_ref.")));
-	return {nullptr, true};
-}
-
-bool same_result(const Finish &finish, const Kept &kept, std::string_view effect_ref,
+bool same_result(const Finish &finish, const KeptResponse &kept, std::string_view effect_ref,
                  Jsonb *response, bool omitted) {
 	return same_text(finish.effect_ref, effect_ref) && kept.omitted == omitted &&
 	       same_response(kept.response, response);
@@ -132,7 +98,7 @@ bool same_result(const Finish &finish, const Kept &kept, std::string_view effect
 std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &ending) {
 	if (finish.has_fence && finish.fence != claim.fence)
 		stale_fence(true);
-	const Kept kept = keep(finish.response, *claim.policy);
+	const KeptResponse kept = keep_response(finish.response, *claim.policy);
 	if (!claim.open()) {
 		if (claim.state() == ending.state &&
 		    same_result(finish, kept, claim.last->effect_ref, claim.last->response,
@@ -152,6 +118,8 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 		     errmsg("a local effect has no unknown outcome"),
 		     errhint(
 				 "It commits or rolls back with its claim. Roll back, or call idem_release or idem_fail.")));
+	if (finish.retry_after > 0)
+		no_retry_after();
 	if (finish.ending == Ending::Release && !claim.stored && is_of_current_subxact(claim)) {
 		// Nothing outside this level knows of it: as if it had never been claimed.
 		for (const Digest128 &key : claim.keys)
@@ -171,45 +139,6 @@ void finish_written(Claim &claim) {
 	close_ledger(ledger);
 }
 
-// The committed row of another transaction's claim, or the one that this transaction wrote early.
-// Returns it under the key's lock.
-Probe require_row(const Ledger &ledger, const KeyName &name, std::string_view tenant,
-                  const Policy **policy) {
-	Probe found = probe(ledger, name.key, true);
-	// Raw SQL is at the row, since it took no lock.
-	while (found.presence == Presence::InFlight && TransactionIdIsValid(found.changer)) {
-		wait_for_changer(ledger, found);
-		found = probe(ledger, name.key, true);
-	}
-	// In flight still: written early by a transaction that is open, so nobody else's to finish.
-	if (found.presence != Presence::Settled)
-		unknown_key();
-	*policy = find_policy_by_id(found.row.policy);
-	if (*policy == nullptr || found.row.tenant != tenant || (*policy)->prefix != name.prefix ||
-	    found.row.generation != name.generation)
-		unknown_key();
-	require_visible(found);
-	if (found.row.finished && GetCurrentTimestamp() > life_end_of(found.row, **policy))
-		unknown_key();
-	return found;
-}
-
-void end_row(Row &row, State state, Micros now, std::string_view effect_ref, const Kept &kept) {
-	row.state = state;
-	row.finished = is_finished(state);
-	if (row.finished) {
-		row.completed_at = now;
-		row.effect_ref = effect_ref;
-		row.response = kept.response;
-		row.response_omitted = kept.omitted;
-	}
-}
-
-void require_update(const Ledger &ledger, const ItemPointerData &tid, const Row &row) {
-	if (!update_row(ledger, tid, row, true))
-		outside_writer();
-}
-
 // `claim` is this transaction's, when it has taken the row up; its memory has to agree with the row.
 std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish,
                             const Name &ending, Claim *claim) {
@@ -217,14 +146,14 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 	Probe found = require_row(ledger, name, finish.tenant, &policy);
 	Row &row = found.row;
 	const bool fence_fits = row.has_fence && finish.has_fence && row.fence == finish.fence;
-	const bool own_open = found.own && row.state == State::Open;
+	const bool own_open = found.own && is_open(row.state);
 	// A local effect, or a key that a person resolved: nobody holds its fence.
 	const bool ownerless = row.finished && !row.has_fence;
 	if (ownerless && !found.own)
 		already_finished();
 	if (!ownerless && !fence_fits && !(own_open && !finish.has_fence))
 		stale_fence(finish.has_fence);
-	const Kept kept = keep(finish.response, *policy);
+	const KeptResponse kept = keep_response(finish.response, *policy);
 	if (row.state == ending.state &&
 	    (!row.finished ||
 	     same_result(finish, kept, row.effect_ref, row.response, row.response_omitted)))
@@ -233,10 +162,15 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 		already_finished();
 	if (own_open && (finish.ending == Ending::Complete || finish.ending == Ending::Unknown))
 		not_committed_yet();
+	if (row.state == State::Planned && finish.ending != Ending::Release)
+		not_marked();
 	const Micros now = GetCurrentTimestamp();
-	end_row(row, ending.state, now, finish.effect_ref, kept);
-	if (finish.ending == Ending::Release)
+	end_attempt(row, ending.state, now, finish.effect_ref, kept);
+	if (finish.ending == Ending::Release) {
 		row.has_fence = false; // whoever comes late with it has lost the key
+		row.has_retry_at = finish.retry_after > 0;
+		row.retry_at = instant_after(now, finish.retry_after);
+	}
 	if (finish.ending == Ending::Unknown)
 		row.lease_end = Min(row.lease_end, now);
 	require_update(ledger, found.tid, row);
@@ -250,7 +184,7 @@ void finish_fresh_claim(const Digest128 &key, State state, std::string_view effe
 	Claim *claim = find_claim(key);
 	if (claim == nullptr || !claim->open())
 		already_finished(); // by the effect itself
-	const Kept kept = keep(response, *claim->policy);
+	const KeptResponse kept = keep_response(response, *claim->policy);
 	change_claim(*claim, state, GetCurrentTimestamp(), effect_ref, kept.response, kept.omitted);
 	if (claim->stored)
 		finish_written(*claim);
@@ -297,46 +231,6 @@ void complete_fresh_claim(const Digest128 &key, std::string_view effect_ref, Jso
 
 void fail_fresh_claim(const Digest128 &key, Jsonb *error) {
 	finish_fresh_claim(key, State::Failed, {}, error);
-}
-
-std::string_view resolve(const Resolution &resolution) {
-	PreventCommandIfParallelMode("idem_resolve()");
-	PreventCommandIfReadOnly("idem_resolve()");
-	PreventCommandDuringRecovery("idem_resolve()");
-	begin_claiming();
-	const KeyName name = require_key(resolution.tenant, resolution.key);
-	State state;
-	if (resolution.decision == "completed")
-		state = State::Completed;
-	else if (resolution.decision == "retry")
-		state = State::Released;
-	else if (resolution.decision == "abandoned")
-		state = State::Abandoned;
-	else
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown decision"),
-		                errhint("A decision is completed, retry or abandoned.")));
-
-	const Ledger ledger = open_ledger();
-	lock_key(name.key);
-	const Policy *policy;
-	Probe found = require_row(ledger, name, resolution.tenant, &policy);
-	Row &row = found.row;
-	const Micros now = GetCurrentTimestamp();
-	const bool unresolved =
-		row.state == State::Unknown || (row.state == State::Open && now > row.lease_end);
-	if (!unresolved)
-		ereport(ERROR, (errcode(errcode_not_resolvable), errmsg("the key needs no decision"),
-		                row.state == State::Open
-		                    ? errdetail("An attempt is under way, and its lease has not ended.")
-		                    : errdetail("It is finished, or released."),
-		                errhint("Decide on keys that a claim answers with unresolved.")));
-	end_row(row, state, now, resolution.effect_ref, keep(resolution.response, *policy));
-	row.has_fence = false; // the attempt that was lost must not finish it any more
-	if (resolution.note.data() != nullptr)
-		row.note = resolution.note;
-	require_update(ledger, found.tid, row);
-	close_ledger(ledger);
-	return resolution.decision == "retry" ? std::string_view("released") : resolution.decision;
 }
 
 } // namespace pg_idem

@@ -1,4 +1,4 @@
-// Finishing a claim: complete, fail, release, unknown; and a person's decision on an unresolved key.
+// Finishing a claim: complete, fail, release, unknown.
 #pragma once
 
 extern "C" {
@@ -9,6 +9,7 @@ extern "C" {
 #include <string_view>
 
 #include "core/digest.hpp"
+#include "core/outcome.hpp"
 
 namespace pg_idem {
 
@@ -22,31 +23,19 @@ struct Finish {
 	Jsonb *response;             // detoasted, or NULL: the receipt, or the error of Fail
 	bool has_fence;
 	int64 fence;
+	Micros retry_after; // Release: how long the next attempt has to wait; 0: not at all
 };
 
 // What was done: "completed", "failed", "released", "unknown", or "already" when a row with this fence
 // had ended just so before.
 //
 // Raises ID021 when there is no such claim for the tenant, ID022 for a missing or stale fence, ID023
-// when the key was finished otherwise, ID024 for an external claim that is not committed yet, 40001
-// when the snapshot cannot see the row. Nothing is changed then.
+// when the key was finished otherwise, ID024 for an external claim that is not committed yet, ID02A for
+// one whose sending was to be recorded and was not, 40001 when the snapshot cannot see the row. Nothing is changed then.
 std::string_view finish(const Finish &finish);
 
 // Completes a claim that this very call has made: idem_record and idem_once. The effect is local.
 void complete_fresh_claim(const Digest128 &key, std::string_view effect_ref, Jsonb *response);
 void fail_fresh_claim(const Digest128 &key, Jsonb *error);
-
-struct Resolution {
-	std::string_view tenant;
-	std::string_view key;
-	std::string_view decision; // completed, retry or abandoned
-	std::string_view effect_ref;
-	Jsonb *response;
-	std::string_view note;
-};
-
-// Raises ID021 as above, ID027 when the key needs no decision: its attempt is under way, or it is
-// finished.
-std::string_view resolve(const Resolution &resolution);
 
 } // namespace pg_idem

@@ -23,7 +23,7 @@ namespace pg_idem {
 namespace {
 
 bool committing = false;       // the claims were written: no more of them in this transaction
-bool external_written = false; // an early flush wrote an external claim
+bool external_written = false; // what was written has to outlive a failover
 
 // How many key locks are too many, in this sub-transaction.
 struct Threshold {
@@ -55,7 +55,7 @@ void refuse_open_claim(const Claim &claim) {
 
 // An external claim must outlive a crash and a failover before the call goes out, whatever the session
 // has set. ForceSyncCommit alone waits for the local disk only.
-void commit_synchronously() {
+void force_synchronous_commit() {
 	ForceSyncCommit();
 	if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
 		(void)set_config_option("synchronous_commit", "on", PGC_USERSET, PGC_S_SESSION,
@@ -71,7 +71,7 @@ void write_all_claims() {
 		any = any || needs_row(*claim);
 	}
 	if (external)
-		commit_synchronously();
+		force_synchronous_commit();
 	if (!any)
 		return;
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -217,6 +217,10 @@ void begin_claiming() {
 	UnregisterXactCallback(on_transaction_event, &committing);
 	RegisterXactCallback(on_transaction_event, &committing);
 	write_some_claims(false);
+}
+
+void commit_synchronously() {
+	external_written = true;
 }
 
 void watch_transactions() {

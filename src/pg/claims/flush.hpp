@@ -13,6 +13,10 @@ namespace pg_idem {
 // early when the transaction holds too many locks.
 void begin_claiming();
 
+// Has this transaction commit synchronously, standbys included: what it says of an external effect must
+// outlive a crash and a failover.
+void commit_synchronously();
+
 // At library load: hooks into the ends of transactions and sub-transactions.
 void watch_transactions();
 

@@ -1,6 +1,7 @@
 #include "pg/claims/match.hpp"
 
 extern "C" {
+#include "common/pg_prng.h"
 #include "utils/timestamp.h"
 }
 
@@ -55,7 +56,7 @@ Micros repeat_end_of(const Row &row, const Policy &policy) {
 }
 
 // The fingerprint first, then the state: for every row, whoever asks.
-Answer answer_settled(const Probe &probe, const Policy &policy, bool same_request) {
+Answer answer_settled(const Probe &probe, const Policy &policy, bool same_request, Micros lease) {
 	const Row &row = probe.row;
 	Record record;
 	record.state = row.state;
@@ -65,9 +66,14 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 	if (row.finished && !probe.own)
 		record.repeat_end = repeat_end_of(row, policy);
 	record.lease_end = row.lease_end;
-	Decision decision = decide(&record, GetCurrentTimestamp(), policy.retry_after);
+	if (row.has_retry_at)
+		record.retry_at = row.retry_at;
+	record.sent_at = row.was_sent ? row.sent_at : row.claimed_at;
+	record.attempt = row.attempt;
+	record.budget_used = row.attempt - row.attempts_before;
+	Decision decision = decide(&record, GetCurrentTimestamp(), rules_of(policy, lease));
 	// A row that an early flush of this transaction wrote is its own open claim still.
-	if (probe.own && row.state == State::Open && same_request)
+	if (probe.own && is_open(row.state) && same_request)
 		decision = decide_own_open();
 	return answer_of_row(decision, row, policy);
 }
@@ -75,7 +81,7 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 // "claimed" when there is no row; in flight for what is not committed.
 Answer answer_probe(const Probe &probe, const Request &request) {
 	switch (probe.presence) {
-	case Presence::None: return answer_bare(decide(nullptr, 0, 0), request);
+	case Presence::None: return answer_bare(decide(nullptr, 0, {}), request);
 	case Presence::InFlight: return answer_in_flight(request);
 	case Presence::Settled: break;
 	}
@@ -84,7 +90,7 @@ Answer answer_probe(const Probe &probe, const Request &request) {
 	const Fingerprint stored{row.has_fingerprint, row.fingerprint};
 	const bool same_request = is_same_request(row.key, stored, policy, request) ||
 	                          (row.policy == request.policy->id && is_forgotten(row, policy));
-	Answer answer = answer_settled(probe, policy, same_request);
+	Answer answer = answer_settled(probe, policy, same_request, request.lease);
 	if (answer.decision.outcome == Outcome::Conflict)
 		answer.differing_fields =
 			differing_fields({&policy, row.key, row.has_fingerprint, kept_of(row)}, request.call);
@@ -98,7 +104,7 @@ Answer answer_claim(const Claim &own, bool same_request) {
 	record.state = own.state();
 	record.same_request = same_request;
 	record.life_end = PG_INT64_MAX; // nothing of an open transaction is past its life
-	return answer_of_claim(decide(&record, 0, own.policy->retry_after), own);
+	return answer_of_claim(decide(&record, 0, rules_of(*own.policy, 0)), own);
 }
 
 Match match_key(const Ledger &ledger, const Request &request, const Digest128 &key, bool exact) {
@@ -223,7 +229,7 @@ bool is_request_of(const Claim &own, const Request &request) {
 }
 
 Answer answer_named(const Probe &probe, const Policy &policy) {
-	return answer_settled(probe, policy, true);
+	return answer_settled(probe, policy, true, 0);
 }
 
 Answer answer_bare(const Decision &decision, const Request &request) {
@@ -235,13 +241,25 @@ Answer answer_bare(const Decision &decision, const Request &request) {
 }
 
 Answer answer_in_flight(const Request &request) {
-	Answer answer = answer_bare(decide_in_flight(request.policy->retry_after), request);
+	Answer answer =
+		answer_bare(decide_in_flight(rules_of(*request.policy, request.lease)), request);
 	answer.in_flight = true;
 	return answer;
 }
 
 bool owns(const Decision &decision) {
 	return decision.action == Action::Do || decision.action == Action::Verify;
+}
+
+Rules rules_of(const Policy &policy, Micros lease) {
+	Rules rules;
+	rules.retry_after = policy.retry_after;
+	rules.lease = lease != 0 ? lease : policy.lease;
+	rules.max_attempts = policy.max_attempts;
+	rules.takes_over = policy.takes_over;
+	rules.provider_window = policy.provider_window;
+	rules.dice = pg_prng_uint32(&pg_global_prng_state);
+	return rules;
 }
 
 KeptRequest kept_of(const Row &row) {

@@ -41,6 +41,9 @@ Answer answer_in_flight(const Request &request);
 // Whether the decision makes the caller the owner.
 bool owns(const Decision &decision);
 
+// The policy as the decision takes it; `lease` is what a new attempt asks for, 0 for the policy's.
+Rules rules_of(const Policy &policy, Micros lease);
+
 // What is kept of the request that a row was written for, in the current memory context.
 KeptRequest kept_of(const Row &row);
 

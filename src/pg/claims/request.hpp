@@ -41,6 +41,7 @@ struct Request {
 	Fingerprint fingerprint;         // under `policy`
 	std::span<const OlderKey> older; // those that differ from `key`
 	std::span<const Policy> newer;   // whose rows can carry `key` as an alias
+	Micros lease = 0;                // asked for; 0: the policy's
 };
 
 // Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.

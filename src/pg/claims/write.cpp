@@ -1,6 +1,7 @@
 // Rows of this transaction's claims.
 #include "pg/claims/write.hpp"
 
+#include "pg/claims/row_change.hpp"
 #include "pg/storage/alias.hpp"
 #include "pg/storage/path_names.hpp"
 
@@ -27,6 +28,10 @@ Row row_of(const Claim &claim) {
 		row.has_fence = true;
 		row.fence = claim.fence;
 		row.attempt = claim.attempt;
+		if (claim.open()) {
+			row.state = State::Released; // known not to have happened, as any first attempt
+			begin_attempt(row, *claim.policy, claim.claimed_at);
+		}
 	}
 	row.finished = is_finished(row.state);
 	if (row.finished) {

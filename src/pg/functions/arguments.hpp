@@ -41,13 +41,17 @@ inline Call call_argument(FunctionCallInfo fcinfo, int occurrence, int version) 
 }
 
 // 0 for NULL. Raises 22023 for a negative one.
-inline Micros wait_argument(FunctionCallInfo fcinfo, int n) {
+inline Micros span_argument(FunctionCallInfo fcinfo, int n, const char *name) {
 	if (PG_ARGISNULL(n))
 		return 0;
-	const Micros wait = interval_micros(PG_GETARG_INTERVAL_P(n));
-	if (wait < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("wait is negative")));
-	return wait;
+	const Micros span = interval_micros(PG_GETARG_INTERVAL_P(n));
+	if (span < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is negative", name)));
+	return span;
+}
+
+inline Micros wait_argument(FunctionCallInfo fcinfo, int n) {
+	return span_argument(fcinfo, n, "wait");
 }
 
 // 0 for NULL, which means the policy's. Raises 22023 below the least lease.

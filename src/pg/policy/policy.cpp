@@ -81,6 +81,10 @@ enum OperationColumn {
 	op_bind,
 	op_arguments,
 	op_repeat_after,
+	op_sending,
+	op_on_lost_lease,
+	op_provider_window,
+	op_max_attempts,
 };
 
 void read_policy(MemoryContext context, const Datum *values, const bool *nulls, Policy &policy) {
@@ -102,6 +106,12 @@ void read_policy(MemoryContext context, const Datum *values, const bool *nulls, 
 	policy.stores_arguments = text_in(context, values[op_arguments]) == "stored";
 	policy.repeat_after =
 		nulls[op_repeat_after] ? 0 : interval_micros(DatumGetIntervalP(values[op_repeat_after]));
+	policy.records_sending = text_in(context, values[op_sending]) == "recorded";
+	policy.takes_over = text_in(context, values[op_on_lost_lease]) == "takeover";
+	policy.provider_window = nulls[op_provider_window]
+	                             ? 0
+	                             : interval_micros(DatumGetIntervalP(values[op_provider_window]));
+	policy.max_attempts = nulls[op_max_attempts] ? 0 : DatumGetInt32(values[op_max_attempts]);
 	policy.max_response_bytes = DatumGetInt32(values[op_max_response_bytes]);
 }
 

@@ -28,7 +28,11 @@ struct Policy {
 	Micros failure_retention;
 	Micros lease;
 	Micros retry_after;
-	Micros repeat_after; // 0: a repeat is never a new effect
+	bool records_sending;   // sending => 'recorded': a claim counts as sent when it is marked
+	bool takes_over;        // on_lost_lease => 'takeover'
+	Micros provider_window; // 0: not declared
+	int32 max_attempts;     // 0: no limit
+	Micros repeat_after;    // 0: a repeat is never a new effect
 	int32 max_response_bytes;
 	std::span<const RetentionChange> retention_changes;
 	std::span<const RetentionChange> failure_retention_changes;

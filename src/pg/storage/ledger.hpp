@@ -74,8 +74,9 @@ bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row
 // False: another transaction is changing it, or it is gone.
 bool delete_row(const Ledger &ledger, const ItemPointerData &tid);
 
-// Inserts a row into a table of ours other than the ledger: the values of its first columns, none NULL.
-void insert_whole_row(Relation table, std::span<const Datum> values);
+// Inserts a row into a table of ours other than the ledger: the values of its first columns. `nulls` may be
+// NULL itself, when none of them is.
+void insert_whole_row(Relation table, std::span<const Datum> values, const bool *nulls = nullptr);
 
 // Makes the entries of a tuple that was just written in every index of its table. Raises 40001, at once,
 // when a unique one has another row of its key.

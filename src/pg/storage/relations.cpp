@@ -10,20 +10,19 @@ namespace pg_idem {
 
 namespace {
 
-constexpr int table_count = 6;
-constexpr const char *table_names[table_count] = {
-	"key", "alias", "path", "operation", "retention_change", "sweep"};
+constexpr const char *table_names[] = {
+	"key", "alias", "path", "decision", "late_report", "operation", "retention_change", "sweep"};
+constexpr int table_count = lengthof(table_names);
 
 struct Known {
 	Oid oid; // kept when no longer valid: later messages of the same table must still be counted
 	bool valid;
-	uint64 generation;
+	uint64 generation = 1;
 };
 
-Known known[table_count] = {{InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1},
-                            {InvalidOid, false, 1}, {InvalidOid, false, 1}, {InvalidOid, false, 1}};
+Known known[table_count];
 
-// A message for a relation that is none of ours (an index, another table) costs six comparisons.
+// A message for a relation that is none of ours (an index, another table) costs eight comparisons.
 void forget(Datum, Oid relid) {
 	for (Known &table : known) {
 		if (relid == InvalidOid || relid == table.oid) {

@@ -36,6 +36,9 @@ enum Column {
 	col_note,
 	col_arguments,
 	col_generation,
+	col_sent_at,
+	col_retry_at,
+	col_attempts_before,
 	column_count,
 };
 
@@ -66,6 +69,11 @@ struct Row {
 	std::string_view note;
 	Datum arguments = 0; // of the request as it came: a jsonb, perhaps toasted; 0: not kept
 	int32 generation = 1;
+	bool was_sent = false; // sent_at is set: an attempt may have been sent, or was before a release
+	Micros sent_at = 0;    // first, by any attempt of this generation
+	bool has_retry_at = false;
+	Micros retry_at = 0;       // of a released row: not to be tried again before
+	int32 attempts_before = 0; // attempts before a person said retry: they are not in the budget
 };
 
 } // namespace pg_idem

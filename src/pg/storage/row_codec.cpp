@@ -91,6 +91,14 @@ Row decode_row(HeapTuple tuple) {
 		row.note = text_view(values[col_note]);
 	if (!nulls[col_arguments])
 		row.arguments = values[col_arguments];
+	row.was_sent = !nulls[col_sent_at];
+	if (row.was_sent)
+		row.sent_at = DatumGetTimestampTz(values[col_sent_at]);
+	row.has_retry_at = !nulls[col_retry_at];
+	if (row.has_retry_at)
+		row.retry_at = DatumGetTimestampTz(values[col_retry_at]);
+	if (!nulls[col_attempts_before])
+		row.attempts_before = DatumGetInt32(values[col_attempts_before]);
 	return row;
 }
 
@@ -141,6 +149,12 @@ HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {
 		set(col_arguments, row.arguments);
 	if (row.generation > 1)
 		set(col_generation, Int32GetDatum(row.generation));
+	if (row.was_sent)
+		set(col_sent_at, TimestampTzGetDatum(row.sent_at));
+	if (row.has_retry_at)
+		set(col_retry_at, TimestampTzGetDatum(row.retry_at));
+	if (row.attempts_before > 0)
+		set(col_attempts_before, Int32GetDatum(row.attempts_before));
 	int used = column_count;
 	while (nulls[used - 1])
 		--used;

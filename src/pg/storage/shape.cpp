@@ -1,7 +1,9 @@
 #include "pg/storage/shape.hpp"
 
 extern "C" {
+#include "access/genam.h"
 #include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -35,6 +37,9 @@ constexpr ColumnShape columns[column_count] = {
 	{"note", TEXTOID, false},
 	{"arguments", JSONBOID, false},
 	{"generation", INT4OID, false},
+	{"sent_at", TIMESTAMPTZOID, false},
+	{"retry_at", TIMESTAMPTZOID, false},
+	{"attempts_before", INT4OID, false},
 };
 
 constexpr AttrNumber primary_key[] = {col_key + 1};
@@ -42,6 +47,7 @@ constexpr AttrNumber primary_key[] = {col_key + 1};
 constexpr TableShape ledger_shape = {"idem.key", columns, primary_key, true};
 
 uint64 checked_generation = 0;
+Oid unfinished_index_oid = InvalidOid;
 TupleDesc descriptor = nullptr;
 TupleDesc bound_descriptor = nullptr;
 TupleDesc short_descriptor = nullptr;
@@ -59,6 +65,29 @@ void replace_descriptor(TupleDesc *target, TupleDesc source, int count) {
 	*target = fresh;
 }
 
+// Whether the predicate is `completed_at IS NULL`.
+bool is_of_unfinished(List *predicate) {
+	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
+		return false;
+	const auto *test = static_cast<NullTest *>(linitial(predicate));
+	return test->nulltesttype == IS_NULL && IsA(test->arg, Var) &&
+	       reinterpret_cast<const Var *>(test->arg)->varattno == col_completed_at + 1;
+}
+
+Oid find_unfinished_index(Relation table) {
+	Oid found = InvalidOid;
+	List *indexes = RelationGetIndexList(table);
+	ListCell *cell;
+	foreach (cell, indexes) {
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		if (is_of_unfinished(RelationGetIndexPredicate(index)))
+			found = lfirst_oid(cell);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	return found;
+}
+
 } // namespace
 
 void require_shape(Relation table) {
@@ -69,7 +98,12 @@ void require_shape(Relation table) {
 	replace_descriptor(&descriptor, RelationGetDescr(table), column_count);
 	replace_descriptor(&bound_descriptor, RelationGetDescr(table), bound_row_columns);
 	replace_descriptor(&short_descriptor, RelationGetDescr(table), short_row_columns);
+	unfinished_index_oid = find_unfinished_index(table);
 	checked_generation = generation;
+}
+
+Oid unfinished_index() {
+	return unfinished_index_oid;
 }
 
 TupleDesc row_descriptor() {

@@ -20,6 +20,10 @@ TupleDesc row_descriptor();
 // require_shape.
 TupleDesc row_descriptor_of(int used);
 
+// The index of what is not finished, into which a finished row does not go; InvalidOid when somebody has
+// dropped it. After require_shape.
+Oid unfinished_index();
+
 // Raises ID032, naming the constraint, when a foreign key references the ledger: deleting a key could
 // cascade to effect rows.
 void refuse_if_referenced(Relation table);

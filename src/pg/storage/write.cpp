@@ -14,15 +14,24 @@ extern "C" {
 
 #include "pg/compat.hpp"
 #include "pg/storage/row_codec.hpp"
+#include "pg/storage/shape.hpp"
 
 namespace pg_idem {
 
 namespace {
 
+// Whether the row goes into the primary key alone: there is none beside it, but the one of what is not
+// finished.
+bool has_one_index(List *indexes, bool finished) {
+	const int count = list_length(indexes);
+	return count == 1 || (count == 2 && finished && OidIsValid(unfinished_index()) &&
+	                      list_member_oid(indexes, unfinished_index()));
+}
+
 void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, bool *nulls) {
 	List *indexes = RelationGetIndexList(ledger.table);
 	// Someone may have added indexes, with expressions or predicates: the executor knows how.
-	if (list_length(indexes) > 1) {
+	if (!has_one_index(indexes, !nulls[col_completed_at])) {
 		insert_into_all_indexes(ledger.table, tuple);
 		list_free(indexes);
 		return;
@@ -50,22 +59,22 @@ void outside_writer() {
 	pg_unreachable();
 }
 
-void insert_whole_row(Relation table, std::span<const Datum> values) {
+void insert_whole_row(Relation table, std::span<const Datum> values, const bool *nulls) {
 	TupleDesc descriptor = RelationGetDescr(table);
 	auto *all = static_cast<Datum *>(palloc0(sizeof(Datum) * descriptor->natts));
-	auto *nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
+	auto *all_nulls = static_cast<bool *>(palloc(sizeof(bool) * descriptor->natts));
 	for (int i = 0; i < descriptor->natts; ++i) {
-		nulls[i] =
-			i >= static_cast<int>(values.size()); // columns that somebody has added and dropped
-		if (!nulls[i])
+		const bool given = i < static_cast<int>(values.size()); // not one that somebody has dropped
+		all_nulls[i] = !given || (nulls != nullptr && nulls[i]);
+		if (!all_nulls[i])
 			all[i] = values[i];
 	}
-	HeapTuple tuple = heap_form_tuple(descriptor, all, nulls);
+	HeapTuple tuple = heap_form_tuple(descriptor, all, all_nulls);
 	heap_insert(table, tuple, GetCurrentCommandId(true), 0, nullptr);
 	insert_into_all_indexes(table, tuple);
 	heap_freetuple(tuple);
 	pfree(all);
-	pfree(nulls);
+	pfree(all_nulls);
 }
 
 void insert_into_all_indexes(Relation table, HeapTuple tuple) {
