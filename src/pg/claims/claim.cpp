@@ -13,13 +13,12 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <array>
 
 #include "pg/claims/flush.hpp"
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
-#include "pg/claims/row_change.hpp"
+#include "pg/claims/take_up.hpp"
 #include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
 #include "pg/intervals.hpp"
@@ -31,19 +30,6 @@ extern "C" {
 namespace pg_idem {
 
 namespace {
-
-int64 random_fence() {
-	// Drawn in batches: one call of the random source costs more than all else that a claim does.
-	static std::array<int64, 64> fences;
-	static std::size_t left = 0;
-	if (left == 0) {
-		if (!pg_strong_random(fences.data(), sizeof(fences)))
-			ereport(ERROR,
-			        (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random fence")));
-		left = fences.size();
-	}
-	return fences[--left];
-}
 
 // All of the request's keys or none: a claim under a new version and one under an old version meet at
 // the key that both have.
@@ -85,19 +71,6 @@ Answer answer_owned(const Claim &claim) {
 	return answer_owned(claim, decide(nullptr, 0, {}));
 }
 
-// Makes the row one of the new attempt at once, since it is there. False: someone is at it.
-bool take_up(const Ledger &ledger, const Probe &found, const Claim &claim) {
-	Row row = found.row;
-	begin_attempt(row, *claim.policy, claim.claimed_at);
-	row.claimed_at = claim.claimed_at;
-	row.leased = true;
-	row.lease_end = claim.lease_end;
-	row.has_fence = true;
-	row.fence = claim.fence;
-	row.attempt = claim.attempt;
-	return update_row(ledger, found.tid, row, false);
-}
-
 // Where nothing can be written, nothing can be owned.
 void require_writable() {
 	PreventCommandIfReadOnly("idem_claim()");
@@ -110,7 +83,7 @@ Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 	const bool external = own.policy->external;
 	if (own.stored && external) {
 		const Probe found = probe(ledger, own.key, true);
-		if (found.presence != Presence::Settled || !take_up(ledger, found, own))
+		if (found.presence != Presence::Settled || !take_up_again(ledger, found, own))
 			return answer_in_flight(request); // raw SQL is at the row, or has deleted it
 	}
 	change_claim(own, State::Open, GetCurrentTimestamp(), {}, nullptr, false);
@@ -119,49 +92,75 @@ Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 	return answer_owned(own);
 }
 
+// Those that are locked for a claim of `first`: it, and the request's.
+std::span<const Digest128> locked_keys(const Digest128 &first, const Request &request) {
+	auto *keys = static_cast<Digest128 *>(palloc(sizeof(Digest128) * (2 + request.older.size())));
+	std::size_t count = 0;
+	keys[count++] = first;
+	if (request.key != first)
+		keys[count++] = request.key;
+	for (const OlderKey &older : request.older)
+		if (older.key != first)
+			keys[count++] = older.key;
+	return {keys, count};
+}
+
+// A first attempt: of a key that is free, or of the next generation of a row.
+Answer own_first(const Request &request, const ClaimOptions &options, const Row *former,
+                 const Policy &policy) {
+	NewClaim fresh;
+	const Digest128 &key = former != nullptr ? former->key : request.key;
+	fresh.tenant = request.call.tenant;
+	fresh.keys = locked_keys(key, request);
+	fresh.policy = &policy;
+	fresh.fingerprint = fingerprint_under(policy, request);
+	fresh.kept = keep_request(policy, key, request);
+	fresh.claimed_at = GetCurrentTimestamp();
+	fresh.lease_end =
+		instant_after(fresh.claimed_at, options.lease != 0 ? options.lease : policy.lease);
+	fresh.fence = random_fence();
+	fresh.attempt = 1;
+	fresh.generation = former != nullptr ? former->generation + 1 : 1;
+	fresh.stored = false;
+	return answer_owned(add_claim(fresh));
+}
+
+// Whatever version the row is of, it stays the row of its intent.
+Answer own_row(const Ledger &ledger, const Request &request, const ClaimOptions &options,
+               const Match &found) {
+	const Decision &decision = found.answer.decision;
+	const Row &row = found.probe.row;
+	const bool lock_row = !is_locked_by(request, row.key);
+	if (lock_row && !try_lock_key(row.key))
+		return answer_in_flight(request);
+	const Policy *of_row = find_policy_by_id(row.policy);
+	const Policy &policy = of_row != nullptr ? *of_row : *request.policy;
+	if (decision.follows)
+		return own_first(request, options, &row, policy);
+	const Claim *claim =
+		take_up_row(ledger, found.probe, policy, locked_keys(row.key, request), options.lease);
+	if (claim != nullptr)
+		return answer_owned(*claim, decision);
+	if (lock_row)
+		unlock_key(row.key);
+	return answer_in_flight(request);
+}
+
 // Under the request's locks, with nothing against it. In flight when someone is at the row that has to
 // go first.
 Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &options,
            const Match &found) {
 	const Decision &decision = found.answer.decision;
+	if (!request.older.empty())
+		reserve_aliases();
+	if (decision.continues || decision.follows)
+		return own_row(ledger, request, options, found);
 	if (decision.replaces) {
 		refuse_if_referenced(ledger.table);
 		if (!delete_row(ledger, found.probe.tid))
 			return answer_in_flight(request);
 	}
-	const Row &row = found.probe.row;
-	// Whatever version the row is of, it stays the row of its intent.
-	const bool takes_row = decision.continues || decision.follows;
-	const bool lock_row = takes_row && !is_locked_by(request, row.key);
-	if (lock_row && !try_lock_key(row.key))
-		return answer_in_flight(request);
-	if (!request.older.empty())
-		reserve_aliases();
-	const Policy *policy = takes_row ? find_policy_by_id(row.policy) : request.policy;
-	NewClaim fresh;
-	fresh.request = &request;
-	fresh.key = takes_row ? row.key : request.key;
-	fresh.policy = policy != nullptr ? policy : request.policy;
-	fresh.fingerprint = decision.continues ? Fingerprint{row.has_fingerprint, row.fingerprint}
-	                                       : fingerprint_under(*fresh.policy, request);
-	// A later generation is a new effect, of the arguments that it was claimed with; a later attempt is not.
-	fresh.kept =
-		decision.continues ? kept_of(row) : keep_request(*fresh.policy, fresh.key, request);
-	fresh.claimed_at = GetCurrentTimestamp();
-	fresh.lease_end =
-		instant_after(fresh.claimed_at, options.lease != 0 ? options.lease : fresh.policy->lease);
-	fresh.fence = random_fence();
-	fresh.attempt = decision.continues ? row.attempt + 1 : 1;
-	fresh.generation = takes_row ? row.generation + (decision.follows ? 1 : 0) : 1;
-	fresh.stored = decision.continues;
-	Claim &claim = add_claim(fresh);
-	if (decision.continues && !take_up(ledger, found.probe, claim)) {
-		remove_claim(claim);
-		if (lock_row)
-			unlock_key(row.key);
-		return answer_in_flight(request);
-	}
-	return answer_owned(claim, decision);
+	return own_first(request, options, nullptr, *request.policy);
 }
 
 void refuse_retired(const Request &request) {

@@ -5,6 +5,8 @@ extern "C" {
 #include "utils/memutils.h"
 }
 
+#include <memory>
+
 namespace pg_idem {
 
 namespace {
@@ -85,17 +87,11 @@ Jsonb *copy_jsonb(Jsonb *jsonb) {
 	return copied;
 }
 
-std::span<const Digest128> copy_keys(const Digest128 &first, const Request &request) {
-	auto *keys = static_cast<Digest128 *>(
-		MemoryContextAlloc(TopTransactionContext, sizeof(Digest128) * (2 + request.older.size())));
-	std::size_t count = 0;
-	keys[count++] = first;
-	if (request.key != first)
-		keys[count++] = request.key;
-	for (const OlderKey &older : request.older)
-		if (older.key != first)
-			keys[count++] = older.key;
-	return {keys, count};
+std::span<const Digest128> copy_keys(std::span<const Digest128> keys) {
+	auto *copies =
+		static_cast<Digest128 *>(MemoryContextAlloc(TopTransactionContext, keys.size_bytes()));
+	std::uninitialized_copy(keys.begin(), keys.end(), copies);
+	return {copies, keys.size()};
 }
 
 // Of the names, the texts too: one allocation holds them all.
@@ -163,12 +159,11 @@ std::size_t claim_lock_count() {
 }
 
 Claim &add_claim(const NewClaim &fresh) {
-	const Request &request = *fresh.request;
 	auto *link = static_cast<Link *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Link)));
 	Claim &claim = link->claim;
-	claim.key = fresh.key;
+	claim.key = fresh.keys[0];
 	claim.policy = fresh.policy;
-	claim.tenant = copy_text(request.call.tenant);
+	claim.tenant = copy_text(fresh.tenant);
 	claim.fingerprint = fresh.fingerprint;
 	claim.kept = copy_kept(fresh.kept);
 	claim.claimed_at = fresh.claimed_at;
@@ -177,7 +172,7 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.attempt = fresh.attempt;
 	claim.generation = fresh.generation;
 	claim.stored = fresh.stored;
-	claim.keys = copy_keys(claim.key, request);
+	claim.keys = copy_keys(fresh.keys);
 	claim.locked = true;
 	list.locks += claim.keys.size();
 	claim.subxact = list.touched = GetCurrentSubTransactionId();

@@ -59,9 +59,9 @@ struct Claim {
 };
 
 struct NewClaim {
-	const Request *request;  // whose keys are locked, and `key`
-	Digest128 key;           // the row's: an older version's when that one's row is taken up
-	const Policy *policy;    // likewise
+	std::string_view tenant;
+	std::span<const Digest128> keys; // locked; the first is the row's
+	const Policy *policy;    // of the row, which can be another version's than the request's
 	Fingerprint fingerprint; // under `policy`
 	KeptRequest kept;
 	Micros claimed_at;
