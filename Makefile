@@ -50,8 +50,9 @@ vpath %.txt $(here)
 vpath %.control $(here)
 
 # Bitcode is compiled with clang and without PG_CXXFLAGS. Appended here, since PGXS sets the command
-# only where it is unset.
-COMPILE.cxx.bc += $(PG_CXXFLAGS)
+# only where it is unset. A constructor that is an alias of another one in the bitcode makes the server's
+# inlining abort.
+COMPILE.cxx.bc += $(PG_CXXFLAGS) -Xclang -mno-constructor-aliases
 
 ifdef WERROR
 override CXXFLAGS += -Werror

@@ -55,10 +55,17 @@ INSERT INTO report VALUES
 	(3, 'a1', '{"ref":"R-1","acc":[{"id":"111"}]}', '{"ref":"R-1","acc":[{"id":"222"}]}', '{acc[0].id}', 'C064: another account'),
 	(4, 'pay-12', '{"amt":1300}', '{"amt":1300,"meta":{"try":2}}', '{meta}', 'C065: metadata on the second try'),
 	(5, 'e1', '{"text":"x","dry":true}', '{"text":"x"}', '{dry}', 'C067: a dry run without its flag'),
-	(6, 'e2', '{"text":"x","dry":true}', '{"text":"x","dry":false}', '{dry}', 'C067: a dry run and a live one');
+	(6, 'e2', '{"text":"x","dry":true}', '{"text":"x","dry":false}', '{dry}', 'C067: a dry run and a live one'),
+	(7, 'b1', '{"body":"{\"a\":1,\"b\":2}"}', '{"body":"{\"b\":2,\"a\":1}"}', '{body}', 'C038: a string of JSON'),
+	(8, 't1', '{"at":"2031-02-03T04:05:06.000+02:00"}', '{"at":"2031-02-03T04:05:06+02:00"}', '{at}', 'C041: a time stamp as text'),
+	(9, 'm1', '{"amt":"0.50"}', '{"amt":"0.5"}', '{amt}', 'C043: an amount as text'),
+	(10, 'm2', '{"net":"alpha"}', '{"chain":17}', '{chain,net}', 'C043: a field for another'),
+	(11, 'i1', '{"ids":[7]}', '{"ids":["7"]}', '{ids[0]}', 'C047: a number and a string'),
+	(12, 'n1', '{"sku":"k1","note":null}', '{"sku":"k1"}', '{note}', 'C049: null and absent'),
+	(13, 'u1', '{"name":"Zo\u00eb"}', '{"name":"Zoe\u0308"}', '{name}', 'C053: composed and decomposed');
 SELECT is(pg_temp.act('acme', 'diff.step', first, step), 'claimed', description) FROM report ORDER BY n;
 SELECT is(pg_temp.differing('diff.step', second, step), fields, description) FROM report ORDER BY n;
-SELECT is(count(*), 6::bigint, 'C061 C062 C064 C065 C067: six effects') FROM effect e JOIN report r ON e.key = idem_key('acme', 'diff.step', '{}', r.step);
+SELECT is(count(*), 13::bigint, 'C061 C062 C064 C065 C067: an effect each') FROM effect e JOIN report r ON e.key = idem_key('acme', 'diff.step', '{}', r.step);
 
 -- In the transaction that claimed
 BEGIN;
