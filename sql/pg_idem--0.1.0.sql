@@ -980,6 +980,13 @@ CREATE FUNCTION idem_renew(tenant text, key text, fence bigint, lease interval D
 COMMENT ON FUNCTION idem_renew(text, text, bigint, interval) IS
 	'a heartbeat: the lease of the attempt is counted from now; returns its end';
 
+CREATE FUNCTION idem_take(operation text, max_keys integer DEFAULT 1, lease interval DEFAULT NULL, tenant text DEFAULT NULL)
+	RETURNS TABLE (key_tenant text, key text, outcome text, action text, attempt integer, fence bigint, state text,
+	               arguments jsonb, sent_at timestamptz, lease_end timestamptz)
+	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 10 AS 'MODULE_PATHNAME', 'pg_idem_take';
+COMMENT ON FUNCTION idem_take(text, integer, interval, text) IS
+	'hands out keys of external effects whose attempt was lost or released, each to one worker only: claimed, do it; takeover, look first. state is what the key was left in. Commit, then act';
+
 CREATE FUNCTION idem_report_late(tenant text, key text, fence bigint, effect_ref text) RETURNS void
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_report_late';
 COMMENT ON FUNCTION idem_report_late(text, text, bigint, text) IS
@@ -1135,6 +1142,51 @@ CREATE VIEW idem_keys AS
 	FROM idem.key k LEFT JOIN idem.operation o ON o.id = k.policy;
 COMMENT ON VIEW idem_keys IS 'the ledger, readable; claims of open transactions are not in it';
 
+CREATE FUNCTION idem.next_outcome(policy smallint, state "char", attempt integer, attempts_before integer, claimed_at timestamptz,
+                                 lease_end timestamptz, sent_at timestamptz, retry_at timestamptz) RETURNS text
+	LANGUAGE C VOLATILE PARALLEL RESTRICTED COST 10 AS 'MODULE_PATHNAME', 'pg_idem_next_outcome';
+COMMENT ON FUNCTION idem.next_outcome(smallint, "char", integer, integer, timestamptz, timestamptz, timestamptz, timestamptz) IS
+	'what a claim of an unfinished key would be answered now';
+
+CREATE VIEW idem_pending AS
+	SELECT p.tenant, p.operation, p.version, p.key, p.state, p.attempt, p.max_attempts, p.claimed_at, p.lease_end, p.sent_at, p.retry_at,
+	       p.next_outcome,
+	       CASE p.next_outcome
+	           WHEN 'in_progress' THEN CASE p.state WHEN 'released' THEN 'released, to be tried again later'
+	               WHEN 'claimed' THEN 'an attempt has it and has not sent yet' ELSE 'an attempt is under way, and may have sent' END
+	           WHEN 'claimed' THEN CASE p.state WHEN 'released' THEN 'released: known not to have happened' ELSE 'lost before it was sent' END
+	           WHEN 'takeover' THEN 'lost after it may have been sent'
+	           WHEN 'unresolved' THEN CASE WHEN p.provider_window IS NULL THEN 'lost after it may have been sent, and the policy is not to guess'
+	               ELSE 'lost after it may have been sent, and the provider may have forgotten the key' END
+	           WHEN 'exhausted' THEN 'its attempts are used up' END AS why,
+	       CASE p.next_outcome
+	           WHEN 'in_progress' THEN 'nothing before ' || coalesce(CASE p.state WHEN 'released' THEN p.retry_at ELSE p.lease_end END::text, '?')
+	           WHEN 'claimed' THEN 'the next claim or idem_take does it'
+	           WHEN 'takeover' THEN 'the next claim or idem_take looks it up at the provider, or sends it again'
+	           ELSE 'a person decides: idem_resolve' END AS next_step,
+	       p.arguments IS NOT NULL AS arguments_stored, p.late_effect_refs, p.note
+	FROM (SELECT k.tenant, o.operation, o.version,
+	             o.key_prefix || '_' || pg_catalog.replace(k.key::text, '-', '') || coalesce('-' || k.generation::text, '') AS key,
+	             CASE k.state WHEN 'p' THEN 'claimed' WHEN 'o' THEN 'sending' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released' END AS state,
+	             k.attempt, o.max_attempts, o.provider_window, k.claimed_at, k.lease_end, k.sent_at, k.retry_at, k.arguments, k.note,
+	             idem.next_outcome(k.policy, k.state, k.attempt, k.attempts_before, k.claimed_at, k.lease_end, k.sent_at, k.retry_at) AS next_outcome,
+	             (SELECT pg_catalog.array_agg(r.effect_ref ORDER BY r.reported_at) FROM idem.late_report r WHERE r.key = k.key) AS late_effect_refs
+	      FROM idem.key k LEFT JOIN idem.operation o ON o.id = k.policy WHERE k.completed_at IS NULL) p;
+COMMENT ON VIEW idem_pending IS 'external effects that are not finished: since when, why, and what happens next. next_outcome is what a claim would be answered now';
+
+CREATE VIEW idem_dead_letters AS
+	SELECT p.* FROM idem_pending p WHERE p.next_outcome IN ('unresolved', 'exhausted');
+COMMENT ON VIEW idem_dead_letters IS 'the keys that a person has to decide on: unresolved or exhausted';
+
+CREATE VIEW idem_decisions AS
+	SELECT k.tenant, o.operation, o.version,
+	       o.key_prefix || '_' || pg_catalog.replace(d.key::text, '-', '') || CASE WHEN d.generation > 1 THEN '-' || d.generation::text ELSE '' END AS key,
+	       d.decided_at, d.decided_by,
+	       CASE d.state_before WHEN 'p' THEN 'claimed' WHEN 'o' THEN 'sending' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released' WHEN 'f' THEN 'failed' END AS state_before,
+	       d.decision, d.effect_ref, d.note
+	FROM idem.decision d LEFT JOIN idem.key k ON k.key = d.key LEFT JOIN idem.operation o ON o.id = k.policy;
+COMMENT ON VIEW idem_decisions IS 'what people have decided by idem_resolve, with who and when';
+
 CREATE FUNCTION idem_grant(role regrole, operation text DEFAULT NULL, tenant text DEFAULT NULL,
                            read_arguments boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
@@ -1161,10 +1213,11 @@ BEGIN
 		TO ' || role::text;
 	IF read_arguments THEN
 		EXECUTE 'GRANT SELECT (arguments) ON idem.key TO ' || role::text;
+		EXECUTE 'GRANT EXECUTE ON FUNCTION @extschema@.idem_take(text, integer, interval, text) TO ' || role::text;
 	END IF;
 END $$;
 COMMENT ON FUNCTION idem_grant(regrole, text, text, boolean) IS
-	'lets a role claim, complete, fail, release and look up, and see stored arguments if so said; never define, drop, expire, resolve or list';
+	'lets a role claim, complete, fail, release and look up, and if so said see stored arguments and take lost work; never define, drop, expire, resolve or list';
 
 ------------------------------------------------------------------------------------------------
 -- Privileges: what changes or reads the ledger is for those to whom it was granted
@@ -1189,6 +1242,7 @@ REVOKE ALL ON FUNCTION
 	idem_mark_sending(text, text, bigint),
 	idem_renew(text, text, bigint, interval),
 	idem_report_late(text, text, bigint, text),
+	idem_take(text, integer, interval, text),
 	idem_resolve(text, text, text, text, jsonb, text, boolean),
 	idem_lookup(text, text),
 	idem_lookup(text, text, jsonb, text, integer),

@@ -22,7 +22,7 @@ SELECT set_eq($$SELECT name FROM member_function WHERE has_function_privilege('p
 	'idem_canonical(jsonb)', 'idem_digest(jsonb)', 'idem_key(text,text,jsonb,text,integer)',
 		'idem_intent(text,text,jsonb,text,integer)',
 	'idem_check(text,text,jsonb,text,integer)', 'idem_explain_key(text,text,jsonb,text,integer)', 'idem_canonical(jsonb,text)',
-	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)'],
+	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem.next_outcome(smallint,"char",integer,integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)'],
 		'PUBLIC may call what neither reads nor changes the ledger');
 SELECT is_empty($$SELECT c.relname FROM pg_class c, unnest('{SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER}'::text[]) p
 	WHERE c.oid IN (SELECT pg_temp.members('pg_class')) AND has_table_privilege('public', c.oid, p)$$, 'PUBLIC has no right on any table or view');
@@ -47,15 +47,15 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		'idem_check s r', 'idem_lookup v r',
 	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_claim_many v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
-	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_resolve v u', 'idem_expire v u strict',
+	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
 SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$,
-	ARRAY['idem_claim_many(text,text,jsonb[],text[],integer,interval,interval,text)'], 'no function that changes anything returns a set, but the one that is called in FROM only');
+	ARRAY['idem_claim_many(text,text,jsonb[],text[],integer,interval,interval,text)', 'idem_take(text,integer,interval,text)'], 'no function that changes anything returns a set, but those that are called in FROM only');
 SELECT is_empty($$SELECT name FROM member_function WHERE pronamespace <> 'idem'::regnamespace AND proname !~ '^idem_'$$,
 	'every public name starts with idem_');
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE oid IN (SELECT pg_temp.members('pg_class')) AND relnamespace <> 'idem'::regnamespace$$,
-	'{idem_keys, idem_operations}'::text[],
+	'{idem_keys, idem_operations, idem_pending, idem_dead_letters, idem_decisions}'::text[],
 		'views too, and there is nothing else outside of the schema idem');
 SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type WHERE type IN ('json'::regtype, 'text[]'::regtype) AND proname NOT IN ('idem_define', 'idem_claim_many')
 	AND pronamespace <> 'idem'::regnamespace$$, 'C057: documents are jsonb, never json');

@@ -109,7 +109,7 @@ Answer look_up_key(std::string_view tenant, std::string_view key) {
 		const Row &row = found.row;
 		if (policy != nullptr && row.tenant == tenant && policy->prefix == name.prefix &&
 		    row.generation >= name.generation) {
-			answer = answer_named(found, *policy);
+			answer = answer_named(found, *policy, 0);
 			hide_ownership(answer, row);
 			if (answer.known)
 				require_visible(found);

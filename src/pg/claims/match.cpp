@@ -228,8 +228,8 @@ bool is_request_of(const Claim &own, const Request &request) {
 	return is_same_request(own.key, own.fingerprint, *own.policy, request);
 }
 
-Answer answer_named(const Probe &probe, const Policy &policy) {
-	return answer_settled(probe, policy, true, 0);
+Answer answer_named(const Probe &probe, const Policy &policy, Micros lease) {
+	return answer_settled(probe, policy, true, lease);
 }
 
 Answer answer_bare(const Decision &decision, const Request &request) {

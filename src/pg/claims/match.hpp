@@ -32,7 +32,8 @@ Answer answer_own(const Claim &own, const Request &request);
 bool is_request_of(const Claim &own, const Request &request);
 
 // A key that was asked for by name: there is no request to compare.
-Answer answer_named(const Probe &probe, const Policy &policy);
+// `lease` is what a new attempt would ask for, 0 for the policy's.
+Answer answer_named(const Probe &probe, const Policy &policy, Micros lease);
 Answer answer_named(const Claim &own);
 
 Answer answer_bare(const Decision &decision, const Request &request);
