@@ -34,6 +34,7 @@ CREATE TABLE idem.operation (
 	provider_window    interval    CHECK (provider_window > '0'),
 	max_attempts       integer     CHECK (max_attempts > 0),
 	retryable_statuses integer[],
+	conflict_hint      text,
 	UNIQUE (operation, version)
 );
 COMMENT ON TABLE idem.operation IS 'one row a version of an operation: its recipe (frozen once it has keys) and its settings';
@@ -65,6 +66,7 @@ COMMENT ON COLUMN idem.operation.provider_window IS
 	'how long the provider knows a repeat by its key, from the first sending: takeover inside of it, unresolved beyond; NULL: on_lost_lease says';
 COMMENT ON COLUMN idem.operation.max_attempts IS 'how many attempts a key may have before a person decides; NULL: any number';
 COMMENT ON COLUMN idem.operation.retryable_statuses IS 'HTTP statuses after which to try again, for idem_retryable; NULL: the usual ones';
+COMMENT ON COLUMN idem.operation.conflict_hint IS 'what a client is told of a conflict: how to read the effect that is there, or how to make a request distinct';
 COMMENT ON COLUMN idem.operation.max_response_bytes IS 'a larger response is not stored: the replay says response_omitted';
 
 CREATE TABLE idem.retention_change (
@@ -638,7 +640,8 @@ CREATE FUNCTION idem_define(
 	on_lost_lease text DEFAULT NULL,
 	provider_window interval DEFAULT NULL,
 	max_attempts integer DEFAULT NULL,
-	retryable_statuses integer[] DEFAULT NULL
+	retryable_statuses integer[] DEFAULT NULL,
+	conflict_hint text DEFAULT NULL
 ) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -723,6 +726,7 @@ BEGIN
 		RAISE EXCEPTION 'invalid arguments of operation "%"', operation USING ERRCODE = 'ID002',
 			HINT = 'Of the arguments either digests are kept, or they are stored.';
 	END IF;
+	new.conflict_hint := nullif(coalesce(conflict_hint, old.conflict_hint), '');
 	IF new.sending NOT IN ('assumed', 'recorded') OR new.on_lost_lease NOT IN ('hold', 'takeover') THEN
 		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
 			DETAIL = 'Sending is assumed or recorded, on_lost_lease is hold or takeover.';
@@ -760,11 +764,11 @@ BEGIN
 		PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
 		INSERT INTO idem.operation (id, operation, version, identity, key_fields, unchecked_fields, key_prefix, effect,
 			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked, bind, arguments, repeat_after,
-			sending, on_lost_lease, provider_window, max_attempts, retryable_statuses)
+			sending, on_lost_lease, provider_window, max_attempts, retryable_statuses, conflict_hint)
 			VALUES (next_id, new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields,
 			new.key_prefix, new.effect, new.retention, new.failure_retention, new.lease, new.retry_after,
 			new.max_response_bytes, new.unlinked, new.bind, new.arguments, new.repeat_after,
-			new.sending, new.on_lost_lease, new.provider_window, new.max_attempts, new.retryable_statuses);
+			new.sending, new.on_lost_lease, new.provider_window, new.max_attempts, new.retryable_statuses, new.conflict_hint);
 		RETURN 'created';
 	END IF;
 	new.defined_at := old.defined_at;
@@ -779,11 +783,11 @@ BEGIN
 		failure_retention = new.failure_retention, lease = new.lease, retry_after = new.retry_after,
 		max_response_bytes = new.max_response_bytes, bind = new.bind, arguments = new.arguments, repeat_after = new.repeat_after,
 		sending = new.sending, on_lost_lease = new.on_lost_lease, provider_window = new.provider_window,
-		max_attempts = new.max_attempts, retryable_statuses = new.retryable_statuses
+		max_attempts = new.max_attempts, retryable_statuses = new.retryable_statuses, conflict_hint = new.conflict_hint
 		WHERE o.id = old.id;
 	RETURN 'changed';
 END $$;
-COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[]) IS
+COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[], text) IS
 	'defines an operation or changes its settings: created, changed or unchanged';
 
 CREATE FUNCTION idem_drop_operation(operation text, version integer DEFAULT NULL) RETURNS integer
@@ -839,7 +843,7 @@ CREATE VIEW idem_operations AS
 	                            min(o.version) OVER (PARTITION BY o.operation)) AS current,
 	       o.identity, o.key_fields, o.unchecked_fields, o.key_prefix, o.effect, o.retention, o.failure_retention,
 	       o.lease, o.retry_after, o.max_response_bytes, o.bind, o.arguments, o.repeat_after,
-	       o.sending, o.on_lost_lease, o.provider_window, o.max_attempts, o.retryable_statuses, o.unlinked, o.retired, o.defined_at
+	       o.sending, o.on_lost_lease, o.provider_window, o.max_attempts, o.retryable_statuses, o.conflict_hint, o.unlinked, o.retired, o.defined_at
 	FROM idem.operation o;
 COMMENT ON VIEW idem_operations IS 'the operations that are defined; current is the version that a claim uses when it names none';
 
@@ -1036,6 +1040,74 @@ COMMENT ON FUNCTION idem_lookup(text, text, jsonb, text, integer) IS
 	'what a claim of this request would meet of what is written, without claiming it; NULL when nothing. Works read-only and on a standby';
 
 ------------------------------------------------------------------------------------------------
+-- Guards of effects, and answers for clients
+------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION idem_guard() RETURNS trigger
+	LANGUAGE C VOLATILE AS 'MODULE_PATHNAME', 'pg_idem_guard';
+COMMENT ON FUNCTION idem_guard() IS
+	'trigger for a table of effects: idem_guard(operation, key column [, tenant column]) refuses a row without the key of a claim of the operation that this transaction holds';
+
+CREATE FUNCTION idem_problem(claim idem.claim, operation text DEFAULT NULL, base text DEFAULT 'urn:pg_idem:problem:') RETURNS jsonb
+	LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	hint text;
+	known record;
+BEGIN
+	IF claim.outcome IS NULL OR claim.action IN ('do', 'verify') THEN
+		RETURN NULL;
+	END IF;
+	SELECT * INTO known FROM (VALUES
+		('claimed', 200, 'done', 'Done now', 'This call did the effect, now.'),
+		('replayed', 200, 'idempotency_replayed', 'Done before: nothing was done now',
+			'This is the stored receipt of an earlier call. No new effect took place.'),
+		('failed', 422, 'idempotency_failed', 'Failed before: nothing was done now',
+			'This is the stored error of an earlier call. It was not tried again.'),
+		('in_progress', 409, 'idempotency_in_progress', 'A request with this key is in progress',
+			'Another attempt of the same request is under way. Nothing was done now.'),
+		('conflict', 422, 'idempotency_key_reused', 'This key was used with a different request',
+			'The key belongs to another request. Nothing was done now, and the same request will not be accepted later.'),
+		('unresolved', 409, 'idempotency_unresolved', 'The outcome of an earlier attempt is unknown',
+			'An earlier attempt was sent, and nobody knows whether it took effect. Nothing was done now; a person decides.'),
+		('exhausted', 409, 'idempotency_exhausted', 'The attempts of this request are used up',
+			'Nothing was done now; a person decides.'),
+		('receipt_expired', 410, 'idempotency_receipt_expired', 'Done long ago: the receipt is gone',
+			'Nothing was done now; a person decides.')) t (outcome, status, code, title, detail)
+		WHERE t.outcome = claim.outcome;
+	IF claim.outcome = 'conflict' AND operation IS NOT NULL THEN
+		SELECT o.conflict_hint INTO hint FROM idem.operation o
+			WHERE o.operation = idem_problem.operation ORDER BY o.retired, o.version DESC LIMIT 1;
+	END IF;
+	RETURN jsonb_strip_nulls(jsonb_build_object(
+			'type', base || coalesce(known.code, 'idempotency_stop'), 'title', coalesce(known.title, 'Nothing was done now'),
+			'status', coalesce(known.status, 409), 'detail', coalesce(known.detail, claim.message), 'code', coalesce(known.code, 'idempotency_stop'),
+			'outcome', claim.outcome, 'key', claim.key, 'retryable', coalesce(claim.retryable, false),
+			'retry_after', ceil(extract(epoch FROM claim.retry_after))::integer, 'differing_fields', to_jsonb(claim.differing_fields),
+			'effect_ref', claim.effect_ref, 'completed_at', claim.completed_at, 'conflict_hint', hint,
+			'replayed', CASE WHEN claim.outcome IN ('replayed', 'failed') THEN true END))
+		|| CASE WHEN claim.outcome IN ('replayed', 'failed', 'claimed') AND claim.response IS NOT NULL
+		        THEN jsonb_build_object('response', claim.response) ELSE '{}' END;
+END $$;
+COMMENT ON FUNCTION idem_problem(idem.claim, text, text) IS
+	'an answer for a client, as a problem document (RFC 9457): status, code, whether and when to try again. A replay says that nothing was done now. NULL for a caller that has the effect still to do';
+
+CREATE FUNCTION idem_problem(sqlstate text, message text DEFAULT NULL, base text DEFAULT 'urn:pg_idem:problem:') RETURNS jsonb
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT jsonb_strip_nulls(jsonb_build_object('type', base || t.code, 'title', t.title, 'status', t.status, 'detail', message, 'code', t.code,
+			'sqlstate', sqlstate, 'retryable', t.retryable))
+		FROM (VALUES
+			(1, '^ID011$', 400, 'idempotency_key_missing', 'The request lacks what identifies it', false),
+			(2, '^ID01[23]$', 400, 'idempotency_key_invalid', 'What identifies the request is not valid', false),
+			(3, '^(22|ID001)', 400, 'idempotency_request_invalid', 'The request is not valid', false),
+			(4, '^40', 409, 'idempotency_in_progress', 'A concurrent request was faster', true),
+			(5, '^ID02', 409, 'idempotency_misuse', 'The key was not handled as it has to be', false),
+			(6, '', 500, 'idempotency_unavailable', 'The request could not be checked', true)) t (n, pattern, status, code, title, retryable)
+		WHERE sqlstate ~ t.pattern ORDER BY t.n LIMIT 1
+$$;
+COMMENT ON FUNCTION idem_problem(text, text, text) IS
+	'the same for an error: 400 for a request without, or with a bad key, 409 for one that can be tried again';
+
+------------------------------------------------------------------------------------------------
 -- Occurrences, and what to do after a failure
 ------------------------------------------------------------------------------------------------
 
@@ -1228,7 +1300,7 @@ REVOKE ALL ON FUNCTION
 	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
 	idem.are_linked(idem.operation, idem.operation),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
-	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[]),
+	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[], text),
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),

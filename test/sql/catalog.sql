@@ -22,7 +22,7 @@ SELECT set_eq($$SELECT name FROM member_function WHERE has_function_privilege('p
 	'idem_canonical(jsonb)', 'idem_digest(jsonb)', 'idem_key(text,text,jsonb,text,integer)',
 		'idem_intent(text,text,jsonb,text,integer)',
 	'idem_check(text,text,jsonb,text,integer)', 'idem_explain_key(text,text,jsonb,text,integer)', 'idem_canonical(jsonb,text)',
-	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem.next_outcome(smallint,"char",integer,integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)'],
+	'idem_mint()', 'idem_classify(text,text)', 'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem_guard()', 'idem_problem(idem.claim,text,text)', 'idem_problem(text,text,text)', 'idem.next_outcome(smallint,"char",integer,integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)'],
 		'PUBLIC may call what neither reads nor changes the ledger');
 SELECT is_empty($$SELECT c.relname FROM pg_class c, unnest('{SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER}'::text[]) p
 	WHERE c.oid IN (SELECT pg_temp.members('pg_class')) AND has_table_privilege('public', c.oid, p)$$, 'PUBLIC has no right on any table or view');
@@ -33,9 +33,9 @@ SELECT ok(NOT has_schema_privilege('public', 'idem', 'USAGE')
 SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
-	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval,text,text,interval,integer,integer[])',
+	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval,text,text,interval,integer,integer[],text)',
 		'idem_retire_version(text,integer)', 'idem_drop_operation(text,integer)', 'idem_expire(integer)',
-	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)'],
+	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem_problem(idem.claim,text,text)'],
 	'C081: these run as their owner, and no other');
 SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$,
 	'C081: with their search_path pinned');
@@ -47,7 +47,7 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		'idem_check s r', 'idem_lookup v r',
 	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_claim_many v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
-	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
+	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_guard v u', 'idem_problem i s', 'idem_problem s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
 SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$,
@@ -60,7 +60,7 @@ SELECT set_eq($$SELECT relname::text FROM pg_class WHERE oid IN (SELECT pg_temp.
 SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type WHERE type IN ('json'::regtype, 'text[]'::regtype) AND proname NOT IN ('idem_define', 'idem_claim_many')
 	AND pronamespace <> 'idem'::regnamespace$$, 'C057: documents are jsonb, never json');
 SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type
-	WHERE type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)$$, 'C026: no argument is a client''s time');
+	WHERE type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) AND pronamespace <> 'idem'::regnamespace$$, 'C026: no argument is a client''s time');
 
 -- The answer of a claim
 SELECT is((SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod),

@@ -53,6 +53,21 @@ void refuse_open_claim(const Claim &claim) {
 	     errhint("Call idem_complete, idem_fail or idem_release before the transaction ends.")));
 }
 
+// The claim and its completion stand, and what they stand for was rolled back.
+void refuse_undone_effect(const Claim &claim) {
+	const std::string_view prefix = claim.policy->prefix;
+	const KeySuffix suffix(claim.key, claim.generation);
+	ereport(
+		ERROR,
+		(errcode(errcode_effect_undone),
+	     errmsg("the effect of key \"%.*s%.*s\" was rolled back, and its completion was not",
+	            static_cast<int>(prefix.size()), prefix.data(),
+	            static_cast<int>(suffix.view().size()), suffix.view().data()),
+	     errdetail(
+			 "A row that idem_guard has seen was undone by a savepoint or by a block with EXCEPTION."),
+	     errhint("Claim, do the effect and complete on one level of the transaction.")));
+}
+
 // An external claim must outlive a crash and a failover before the call goes out, whatever the session
 // has set. ForceSyncCommit alone waits for the local disk only.
 void force_synchronous_commit() {
@@ -67,6 +82,8 @@ void write_all_claims() {
 	for (Claim *claim = first_claim(); claim != nullptr; claim = claim->next) {
 		if (claim->open() && !claim->policy->external)
 			refuse_open_claim(*claim);
+		if (claim->state() == State::Completed && claim->effect_undone && claim->effect == nullptr)
+			refuse_undone_effect(*claim);
 		external = external || (claim->policy->external && claim->open());
 		any = any || needs_row(*claim);
 	}

@@ -204,6 +204,17 @@ void change_claim(Claim &claim, State state, Micros at, std::string_view effect_
 	claim.last = change;
 }
 
+void mark_effect(Claim &claim) {
+	const SubTransactionId current = GetCurrentSubTransactionId();
+	if (claim.effect != nullptr && claim.effect->subxact == current)
+		return; // one says it
+	auto *mark =
+		static_cast<EffectMark *>(MemoryContextAlloc(TopTransactionContext, sizeof(EffectMark)));
+	*mark = {current, claim.effect};
+	claim.effect = mark;
+	list.touched = current;
+}
+
 void mark_written(Claim &claim) {
 	claim.stored = true;
 	claim.locked = false;
@@ -251,6 +262,8 @@ void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent)
 		for (Change *change = claim->last; change != nullptr && change->subxact == subxact;
 		     change = change->former)
 			change->subxact = parent;
+		if (claim->effect != nullptr && claim->effect->subxact == subxact)
+			claim->effect->subxact = parent;
 	}
 }
 
@@ -266,6 +279,10 @@ void claims_subxact_aborted(SubTransactionId subxact, SubTransactionId parent) {
 				Change *undone = claim->last;
 				claim->last = undone->former;
 				free_change(undone);
+			}
+			while (claim->effect != nullptr && claim->effect->subxact == subxact) {
+				claim->effect = claim->effect->former;
+				claim->effect_undone = true;
 			}
 		}
 		claim = next;

@@ -31,6 +31,12 @@ struct Change {
 	Change *former;
 };
 
+// A row of its effect that the guard has seen, and in which sub-transaction.
+struct EffectMark {
+	SubTransactionId subxact;
+	EffectMark *former;
+};
+
 // A claim that this transaction owns. Texts and policy live until the end of the transaction.
 struct Claim {
 	Digest128 key;
@@ -49,8 +55,10 @@ struct Claim {
 	std::span<const Digest128> keys;
 	bool locked;
 	SubTransactionId subxact;
-	Change *last; // NULL: open
-	Claim *next;  // in order of claiming
+	Change *last;       // NULL: open
+	EffectMark *effect; // the last one that stands
+	bool effect_undone; // and there was one that was rolled back
+	Claim *next;        // in order of claiming
 	Claim *previous;
 
 	std::span<const Digest128> aliases() const { return keys.subspan(1); }
@@ -91,6 +99,9 @@ void change_claim(Claim &claim, State state, Micros at, std::string_view effect_
 // Says that the claim's row was written, in the current sub-transaction, which is the claim's, and that
 // it stands for the locks from now on, which are the caller's to release.
 void mark_written(Claim &claim);
+
+// Remembers that a row of the claim's effect was written in the current sub-transaction.
+void mark_effect(Claim &claim);
 
 // Forgets an entry. Its locks are the caller's to release.
 void remove_claim(Claim &claim);
