@@ -35,6 +35,7 @@ CREATE TABLE idem.operation (
 	max_attempts       integer     CHECK (max_attempts > 0),
 	retryable_statuses integer[],
 	conflict_hint      text,
+	exclusive          text[]      CHECK (exclusive IS NULL OR (exclusive <> '{}' AND effect = 'external')),
 	UNIQUE (operation, version)
 );
 COMMENT ON TABLE idem.operation IS 'one row a version of an operation: its recipe (frozen once it has keys) and its settings';
@@ -67,6 +68,8 @@ COMMENT ON COLUMN idem.operation.provider_window IS
 COMMENT ON COLUMN idem.operation.max_attempts IS 'how many attempts a key may have before a person decides; NULL: any number';
 COMMENT ON COLUMN idem.operation.retryable_statuses IS 'HTTP statuses after which to try again, for idem_retryable; NULL: the usual ones';
 COMMENT ON COLUMN idem.operation.conflict_hint IS 'what a client is told of a conflict: how to read the effect that is there, or how to make a request distinct';
+COMMENT ON COLUMN idem.operation.exclusive IS
+	'external effects: arguments that make up the subject; of the intents of one subject, only one may be under way';
 COMMENT ON COLUMN idem.operation.max_response_bytes IS 'a larger response is not stored: the replay says response_omitted';
 
 CREATE TABLE idem.retention_change (
@@ -108,10 +111,12 @@ CREATE TABLE idem.key (
 	generation       integer,
 	sent_at          timestamptz,
 	retry_at         timestamptz,
-	attempts_before  integer
+	attempts_before  integer,
+	subject          uuid
 );
 -- Of what is not finished: few rows, of external effects, which a worker and a person look for.
 CREATE INDEX key_unfinished_idx ON idem.key (policy) WHERE completed_at IS NULL;
+CREATE INDEX key_subject_idx ON idem.key (subject) WHERE completed_at IS NULL AND subject IS NOT NULL;
 COMMENT ON TABLE idem.key IS 'the ledger: one row a key that was finished, or claimed for an external effect';
 COMMENT ON COLUMN idem.key.key IS 'first 128 bits of the SHA-256 of the key''s preimage';
 COMMENT ON COLUMN idem.key.completed_at IS 'when it was finished (completed, failed or abandoned); NULL before that';
@@ -135,6 +140,7 @@ COMMENT ON COLUMN idem.key.arguments IS 'the arguments as they were claimed, whe
 COMMENT ON COLUMN idem.key.sent_at IS 'external effects: when the first attempt was sent, as far as is known; provider_window counts from it';
 COMMENT ON COLUMN idem.key.retry_at IS 'released: when the next attempt may begin; NULL: at once';
 COMMENT ON COLUMN idem.key.attempts_before IS 'attempts before a person said retry, which do not count for max_attempts';
+COMMENT ON COLUMN idem.key.subject IS 'first 128 bits of the SHA-256 of what the intent shares with others that must not be under way at once';
 COMMENT ON COLUMN idem.key.generation IS 'how often the intent was repeated on purpose, from 1 (NULL); part of the key from 2 on';
 
 CREATE TABLE idem.alias (
@@ -223,9 +229,9 @@ SELECT pg_catalog.pg_extension_config_dump('idem.late_report', '');
 ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION idem.check_policy(operation text, version integer, identity text, key_fields jsonb,
-                                  unchecked_fields text[], bind text) RETURNS void
+                                  unchecked_fields text[], bind text, exclusive text[]) RETURNS void
 	LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_check_policy';
-COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[], text) IS
+COMMENT ON FUNCTION idem.check_policy(text, integer, text, jsonb, text[], text, text[]) IS
 	'raises ID002 for a recipe that cannot be read, or whose paths overlap';
 
 CREATE FUNCTION idem.has_rows(policy smallint) RETURNS boolean
@@ -333,7 +339,7 @@ BEGIN
 		DELETE FROM idem.path p WHERE p.policy = OLD.id;
 		RETURN OLD;
 	ELSIF TG_OP = 'INSERT' THEN
-		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.bind);
+		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.bind, NEW.exclusive);
 		-- A transaction that claims under the versions it knows must end before there is a further one: its
 		-- claims and those under the new version could not see each other.
 		IF NEW.version > 1 THEN
@@ -341,9 +347,9 @@ BEGIN
 		END IF;
 		RETURN NEW;
 	END IF;
-	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect, NEW.unlinked, NEW.bind)
+	IF (NEW.id, NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.key_prefix, NEW.effect, NEW.unlinked, NEW.bind, NEW.exclusive)
 	   IS DISTINCT FROM
-	   (OLD.id, OLD.operation, OLD.version, OLD.identity, OLD.key_fields, OLD.unchecked_fields, OLD.key_prefix, OLD.effect, OLD.unlinked, OLD.bind)
+	   (OLD.id, OLD.operation, OLD.version, OLD.identity, OLD.key_fields, OLD.unchecked_fields, OLD.key_prefix, OLD.effect, OLD.unlinked, OLD.bind, OLD.exclusive)
 	THEN
 		IF idem.has_keys(OLD.id) THEN
 			RAISE EXCEPTION 'the recipe of operation "%" version % is frozen, because it has keys', OLD.operation, OLD.version
@@ -359,7 +365,7 @@ BEGIN
 				      DETAIL = 'Keys of a higher version are found by the keys that they have under this recipe.',
 				      HINT = 'Define the new recipe as a new version.';
 		END IF;
-		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.bind);
+		PERFORM idem.check_policy(NEW.operation, NEW.version, NEW.identity, NEW.key_fields, NEW.unchecked_fields, NEW.bind, NEW.exclusive);
 		PERFORM idem.check_link(l, NEW) FROM idem.operation l WHERE idem.are_linked(l, NEW);
 		PERFORM idem.check_link(NEW, h) FROM idem.operation h WHERE idem.are_linked(NEW, h);
 	END IF;
@@ -641,13 +647,14 @@ CREATE FUNCTION idem_define(
 	provider_window interval DEFAULT NULL,
 	max_attempts integer DEFAULT NULL,
 	retryable_statuses integer[] DEFAULT NULL,
-	conflict_hint text DEFAULT NULL
+	conflict_hint text DEFAULT NULL,
+	exclusive text[] DEFAULT NULL
 ) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	old idem.operation;
 	new idem.operation;
-	states_recipe boolean := coalesce(identity, key_fields::text, unchecked_fields::text, key_prefix, effect, unlinked::text, bind) IS NOT NULL;
+	states_recipe boolean := coalesce(identity, key_fields::text, unchecked_fields::text, key_prefix, effect, unlinked::text, bind, exclusive::text) IS NOT NULL;
 	next_id smallint;
 BEGIN
 	IF operation IS NULL OR operation !~ '^[a-z][a-z0-9_.-]*$' OR length(operation) > 63 THEN
@@ -675,6 +682,7 @@ BEGIN
 		new.effect := old.effect;
 		new.unlinked := old.unlinked;
 		new.bind := old.bind;
+		new.exclusive := old.exclusive;
 	ELSE
 		new.identity := coalesce(identity, CASE WHEN key_fields IS NOT NULL THEN 'fields' END);
 		IF new.identity IS NULL THEN
@@ -687,6 +695,7 @@ BEGIN
 		new.effect := coalesce(effect, 'local');
 		new.unlinked := coalesce(unlinked, false);
 		new.bind := coalesce(bind, 'all');
+		new.exclusive := nullif(exclusive, '{}');
 		IF new.identity NOT IN ('fields', 'arguments', 'occurrence') THEN
 			RAISE EXCEPTION 'invalid identity of operation "%"', operation USING ERRCODE = 'ID002',
 				HINT = 'Identity is one of fields, arguments and occurrence.';
@@ -731,9 +740,10 @@ BEGIN
 		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
 			DETAIL = 'Sending is assumed or recorded, on_lost_lease is hold or takeover.';
 	END IF;
-	IF new.effect = 'local' AND (new.sending <> 'assumed' OR new.on_lost_lease <> 'hold' OR new.provider_window IS NOT NULL OR new.max_attempts IS NOT NULL) THEN
+	IF new.effect = 'local' AND (new.sending <> 'assumed' OR new.on_lost_lease <> 'hold' OR new.provider_window IS NOT NULL OR new.max_attempts IS NOT NULL
+	                              OR new.exclusive IS NOT NULL) THEN
 		RAISE EXCEPTION 'operation "%" has a local effect, which is not sent', operation USING ERRCODE = 'ID002',
-			HINT = 'sending, on_lost_lease, provider_window and max_attempts go with effect => ''external''.';
+			HINT = 'sending, on_lost_lease, provider_window, max_attempts and exclusive go with effect => ''external''.';
 	END IF;
 	IF new.provider_window < new.lease OR new.max_attempts < 1 THEN
 		RAISE EXCEPTION 'invalid setting of operation "%"', operation USING ERRCODE = 'ID002',
@@ -749,7 +759,7 @@ BEGIN
 		RAISE EXCEPTION 'operation "%" is identified by an occurrence and takes no repeat_after', operation USING ERRCODE = 'ID002',
 			HINT = 'A repeat that is meant is another occurrence.';
 	END IF;
-	PERFORM idem.check_policy(new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields, new.bind);
+	PERFORM idem.check_policy(new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields, new.bind, new.exclusive);
 
 	IF old.id IS NULL THEN
 		IF EXISTS (SELECT FROM idem.operation o WHERE o.operation = new.operation AND o.version > new.version) THEN
@@ -764,11 +774,11 @@ BEGIN
 		PERFORM idem.warn_about_fields(operation, new.key_fields, new.unchecked_fields);
 		INSERT INTO idem.operation (id, operation, version, identity, key_fields, unchecked_fields, key_prefix, effect,
 			retention, failure_retention, lease, retry_after, max_response_bytes, unlinked, bind, arguments, repeat_after,
-			sending, on_lost_lease, provider_window, max_attempts, retryable_statuses, conflict_hint)
+			sending, on_lost_lease, provider_window, max_attempts, retryable_statuses, conflict_hint, exclusive)
 			VALUES (next_id, new.operation, new.version, new.identity, new.key_fields, new.unchecked_fields,
 			new.key_prefix, new.effect, new.retention, new.failure_retention, new.lease, new.retry_after,
 			new.max_response_bytes, new.unlinked, new.bind, new.arguments, new.repeat_after,
-			new.sending, new.on_lost_lease, new.provider_window, new.max_attempts, new.retryable_statuses, new.conflict_hint);
+			new.sending, new.on_lost_lease, new.provider_window, new.max_attempts, new.retryable_statuses, new.conflict_hint, new.exclusive);
 		RETURN 'created';
 	END IF;
 	new.defined_at := old.defined_at;
@@ -783,11 +793,11 @@ BEGIN
 		failure_retention = new.failure_retention, lease = new.lease, retry_after = new.retry_after,
 		max_response_bytes = new.max_response_bytes, bind = new.bind, arguments = new.arguments, repeat_after = new.repeat_after,
 		sending = new.sending, on_lost_lease = new.on_lost_lease, provider_window = new.provider_window,
-		max_attempts = new.max_attempts, retryable_statuses = new.retryable_statuses, conflict_hint = new.conflict_hint
+		max_attempts = new.max_attempts, retryable_statuses = new.retryable_statuses, conflict_hint = new.conflict_hint, exclusive = new.exclusive
 		WHERE o.id = old.id;
 	RETURN 'changed';
 END $$;
-COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[], text) IS
+COMMENT ON FUNCTION idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[], text, text[]) IS
 	'defines an operation or changes its settings: created, changed or unchanged';
 
 CREATE FUNCTION idem_drop_operation(operation text, version integer DEFAULT NULL) RETURNS integer
@@ -843,7 +853,7 @@ CREATE VIEW idem_operations AS
 	                            min(o.version) OVER (PARTITION BY o.operation)) AS current,
 	       o.identity, o.key_fields, o.unchecked_fields, o.key_prefix, o.effect, o.retention, o.failure_retention,
 	       o.lease, o.retry_after, o.max_response_bytes, o.bind, o.arguments, o.repeat_after,
-	       o.sending, o.on_lost_lease, o.provider_window, o.max_attempts, o.retryable_statuses, o.conflict_hint, o.unlinked, o.retired, o.defined_at
+	       o.sending, o.on_lost_lease, o.provider_window, o.max_attempts, o.retryable_statuses, o.conflict_hint, o.exclusive, o.unlinked, o.retired, o.defined_at
 	FROM idem.operation o;
 COMMENT ON VIEW idem_operations IS 'the operations that are defined; current is the version that a claim uses when it names none';
 
@@ -1296,11 +1306,11 @@ COMMENT ON FUNCTION idem_grant(regrole, text, text, boolean) IS
 ------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON FUNCTION
-	idem.check_policy(text, integer, text, jsonb, text[], text), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
+	idem.check_policy(text, integer, text, jsonb, text[], text, text[]), idem.has_keys(smallint), idem.has_rows(smallint), idem.wait_for_claims(),
 	idem.drops_key_field(idem.operation, idem.operation), idem.check_link(idem.operation, idem.operation),
 	idem.are_linked(idem.operation, idem.operation),
 	idem.guard_operation(), idem.policy_changed(), idem.warn_about_fields(text, jsonb, text[]),
-	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[], text),
+	idem_define(text, integer, text, jsonb, text[], text, text, interval, interval, interval, interval, integer, boolean, text, text, interval, text, text, interval, integer, integer[], text, text[]),
 	idem_retire_version(text, integer),
 	idem_drop_operation(text, integer),
 	idem_claim(text, text, jsonb, text, integer, interval, interval),

@@ -34,7 +34,7 @@ std::size_t shared_parents(const Path &a, const Path &b) {
 	return shared;
 }
 
-Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena,
+Fault write_fields(std::span<const KeyField> fields, const Document &arguments, Arena &arena,
                    CanonicalWriter &writer) {
 	if (arguments.root().kind != Kind::Object)
 		return {Problem::ArgumentsNotObject, {}};
@@ -45,7 +45,7 @@ Fault write_fields(const Recipe &recipe, const Document &arguments, Arena &arena
 	std::size_t open = 0; // objects below the root
 	bool any = false;
 	writer.begin_object();
-	for (const KeyField &field : recipe.fields) {
+	for (const KeyField &field : fields) {
 		FieldValue value;
 		const Problem problem = read_field(field, arguments, scratch, value);
 		if (problem != Problem::None)
@@ -105,7 +105,7 @@ Problem read_field(const KeyField &field, const Document &arguments, Scratch &sc
 Fault write_intent(const Recipe &recipe, const Document &arguments, Arena &arena,
                    CanonicalWriter &writer) {
 	if (recipe.identity == Identity::Fields)
-		return write_fields(recipe, arguments, arena, writer);
+		return write_fields(recipe.fields, arguments, arena, writer);
 	arguments.write(arguments.root(), recipe.unchecked, writer);
 	return {};
 }
@@ -142,6 +142,21 @@ Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_
 		writer.verbatim(":");
 	}
 	return write_key_document(recipe, tenant, occurrence, arguments, arena, writer);
+}
+
+Fault write_subject(const Recipe &recipe, std::string_view tenant, const Document &arguments,
+                    Arena &arena, CanonicalWriter &writer) {
+	writer.verbatim(recipe.operation);
+	writer.verbatim(":subject:");
+	writer.begin_object();
+	writer.key("args");
+	const Fault fault = write_fields(recipe.exclusive, arguments, arena, writer);
+	if (fault.problem != Problem::None)
+		return fault;
+	writer.key("tenant");
+	writer.string(tenant);
+	writer.end_object();
+	return {};
 }
 
 // Identity `occurrence` binds every argument; the key covers none.

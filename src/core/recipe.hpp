@@ -41,6 +41,8 @@ struct Recipe {
 	std::span<const Path> unchecked;
 	std::span<const Path> unbound; // key fields and unchecked fields: not in the fingerprint
 	bool binds = true;             // false: nothing but the key is checked
+	std::span<const KeyField>
+		exclusive; // what two intents share that must not be under way at once
 };
 
 // Reads a chain (normaliser_chain.hpp) and ` optional` after it into the normaliser and the flag of
@@ -77,6 +79,10 @@ Fault write_key_document(const Recipe &recipe, std::string_view tenant, std::str
 // The whole preimage of the key. `occurrence` is used by identity `occurrence` only.
 Fault write_preimage(const Recipe &recipe, std::string_view tenant, std::string_view occurrence,
                      const Document &arguments, Arena &arena, CanonicalWriter &writer);
+
+// The preimage of the subject: operation ':subject:' canonical({"args": exclusive fields, "tenant": …}).
+Fault write_subject(const Recipe &recipe, std::string_view tenant, const Document &arguments,
+                    Arena &arena, CanonicalWriter &writer);
 
 // What is bound but not in the key. False: nothing is, since the key covers every argument that is
 // checked or the recipe binds nothing, and the request has no fingerprint.

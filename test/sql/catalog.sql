@@ -33,7 +33,7 @@ SELECT ok(NOT has_schema_privilege('public', 'idem', 'USAGE')
 SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 	NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$, 'C081: a function in SQL has its search_path pinned');
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
-	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval,text,text,interval,integer,integer[],text)',
+	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval,text,text,interval,integer,integer[],text,text[])',
 		'idem_retire_version(text,integer)', 'idem_drop_operation(text,integer)', 'idem_expire(integer)',
 	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem_problem(idem.claim,text,text)'],
 	'C081: these run as their owner, and no other');
@@ -96,9 +96,9 @@ SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 
 	'C113: whole');
 SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,
 	'C113: no sequence has to follow');
-SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ' ORDER BY indisprimary DESC) FROM pg_index
+SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ' ORDER BY indisprimary DESC, indexrelid::regclass::text) FROM pg_index
 	WHERE indrelid = 'idem.key'::regclass),
-	'CREATE UNIQUE INDEX key_pkey ON idem.key USING btree (key); CREATE INDEX key_unfinished_idx ON idem.key USING btree (policy) WHERE (completed_at IS NULL)',
+	'CREATE UNIQUE INDEX key_pkey ON idem.key USING btree (key); CREATE INDEX key_subject_idx ON idem.key USING btree (subject) WHERE ((completed_at IS NULL) AND (subject IS NOT NULL)); CREATE INDEX key_unfinished_idx ON idem.key USING btree (policy) WHERE (completed_at IS NULL)',
 		'C109: a key is unique by itself, in one index');
 SELECT is((SELECT string_agg(pg_get_indexdef(indexrelid), '; ' ORDER BY indisprimary DESC) FROM pg_index
 	WHERE indrelid = 'idem.alias'::regclass),

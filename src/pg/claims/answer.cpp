@@ -61,6 +61,8 @@ std::string_view message_of(const Answer &answer) {
 		           ? "another attempt is under way: ask again later"
 		           : "this transaction has claimed the key already and not finished it";
 	case Outcome::Conflict:
+		if (answer.sibling)
+			return "another intent of the same subject is not finished: nothing was done now. It has this key";
 		return answer.has_completed_at
 		           ? "this key was finished with a different request: nothing was done now"
 		           : "this key is claimed by a different request: nothing was done now";

@@ -26,6 +26,7 @@ struct Answer {
 	int32 generation = 1;
 	bool owned = false;    // the caller holds the claim: attempt and fence are told
 	bool copied = false;   // owned by an earlier evaluation of this call, for another column
+	bool sibling = false;  // conflict: with another intent of the same subject
 	bool recorded = false; // owned and completed, by idem_record
 	int32 attempt = 1;
 	int64 fence = 0;

@@ -18,6 +18,7 @@ extern "C" {
 #include "pg/claims/match.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/sibling.hpp"
 #include "pg/claims/take_up.hpp"
 #include "pg/claims/write.hpp"
 #include "pg/errors.hpp"
@@ -36,21 +37,23 @@ namespace {
 bool try_lock_keys(const Request &request) {
 	if (!try_lock_key(request.key))
 		return false;
-	for (std::size_t i = 0; i < request.older.size(); ++i) {
-		if (try_lock_key(request.older[i].key))
-			continue;
-		while (i > 0)
-			unlock_key(request.older[--i].key);
-		unlock_key(request.key);
-		return false;
-	}
-	return true;
+	std::size_t locked = 0;
+	while (locked < request.older.size() && try_lock_key(request.older[locked].key))
+		++locked;
+	if (locked == request.older.size() && (!request.has_subject || try_lock_key(request.subject)))
+		return true;
+	while (locked > 0)
+		unlock_key(request.older[--locked].key);
+	unlock_key(request.key);
+	return false;
 }
 
 void unlock_keys(const Request &request) {
 	unlock_key(request.key);
 	for (const OlderKey &older : request.older)
 		unlock_key(older.key);
+	if (request.has_subject)
+		unlock_key(request.subject);
 }
 
 bool is_locked_by(const Request &request, const Digest128 &key) {
@@ -81,6 +84,9 @@ void require_writable() {
 // was written and deleted guards the key.
 Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 	const bool external = own.policy->external;
+	Answer sibling;
+	if (own.has_subject && find_sibling(ledger, own.subject, own.key, &sibling))
+		return sibling.in_flight ? answer_in_flight(request) : sibling;
 	if (own.stored && external) {
 		const Probe found = probe(ledger, own.key, true);
 		if (found.presence != Presence::Settled || !take_up_again(ledger, found, own))
@@ -122,6 +128,8 @@ Answer own_first(const Request &request, const ClaimOptions &options, const Row 
 	fresh.attempt = 1;
 	fresh.generation = former != nullptr ? former->generation + 1 : 1;
 	fresh.stored = false;
+	fresh.has_subject = request.has_subject;
+	fresh.subject = request.subject;
 	return answer_owned(add_claim(fresh));
 }
 
@@ -138,7 +146,8 @@ Answer own_row(const Ledger &ledger, const Request &request, const ClaimOptions 
 	if (decision.follows)
 		return own_first(request, options, &row, policy);
 	const Claim *claim =
-		take_up_row(ledger, found.probe, policy, locked_keys(row.key, request), options.lease);
+		take_up_row(ledger, found.probe, policy, locked_keys(row.key, request), options.lease,
+	                request.has_subject ? &request.subject : nullptr);
 	if (claim != nullptr)
 		return answer_owned(*claim, decision);
 	if (lock_row)
@@ -151,6 +160,13 @@ Answer own_row(const Ledger &ledger, const Request &request, const ClaimOptions 
 Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &options,
            const Match &found) {
 	const Decision &decision = found.answer.decision;
+	if (request.has_subject) {
+		const bool takes_row = decision.continues || decision.follows;
+		Answer sibling = found.answer;
+		if (find_sibling(ledger, request.subject, takes_row ? found.probe.row.key : request.key,
+		                 &sibling))
+			return sibling;
+	}
 	if (!request.older.empty())
 		reserve_aliases();
 	if (decision.continues || decision.follows)

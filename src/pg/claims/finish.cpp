@@ -122,8 +122,7 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 		no_retry_after();
 	if (finish.ending == Ending::Release && !claim.stored && is_of_current_subxact(claim)) {
 		// Nothing outside this level knows of it: as if it had never been claimed.
-		for (const Digest128 &key : claim.keys)
-			unlock_key(key);
+		unlock_claim(claim);
 		remove_claim(claim);
 		return ending.word;
 	}

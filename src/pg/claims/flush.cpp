@@ -107,17 +107,11 @@ bool can_write(const Claim &claim) {
 	       !is_remembered(claim.key); // a copy of its call has to find it here
 }
 
-// The uncommitted row guards the key as well as the locks do.
-void unlock_keys_of(const Claim &claim) {
-	for (const Digest128 &key : claim.keys)
-		unlock_key(key);
-}
-
 // What is in its final state is done with.
 void write_final(const Ledger &ledger, Claim &claim) {
 	write_claim(ledger, claim);
 	external_written = external_written || claim.policy->external;
-	unlock_keys_of(claim);
+	unlock_claim(claim); // the uncommitted row guards the key as well
 	remove_claim(claim);
 }
 
@@ -127,7 +121,7 @@ void write_open(const Ledger &ledger, Claim &claim) {
 	if (claim.generation > 1)
 		return;
 	write_claim(ledger, claim);
-	unlock_keys_of(claim);
+	unlock_claim(claim); // the uncommitted row guards the key as well
 	mark_written(claim);
 }
 

@@ -7,6 +7,8 @@ extern "C" {
 
 #include <memory>
 
+#include "pg/storage/key_lock.hpp"
+
 namespace pg_idem {
 
 namespace {
@@ -125,6 +127,10 @@ void free_kept(const KeptRequest &kept) {
 		pfree(kept.arguments);
 }
 
+std::size_t lock_count(const Claim &claim) {
+	return claim.keys.size() + (claim.has_subject ? 1 : 0);
+}
+
 void free_change(Change *change) {
 	if (change->effect_ref.data() != nullptr)
 		pfree(const_cast<char *>(change->effect_ref.data()));
@@ -174,7 +180,9 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.stored = fresh.stored;
 	claim.keys = copy_keys(fresh.keys);
 	claim.locked = true;
-	list.locks += claim.keys.size();
+	claim.has_subject = fresh.has_subject;
+	claim.subject = fresh.subject;
+	list.locks += lock_count(claim);
 	claim.subxact = list.touched = GetCurrentSubTransactionId();
 	grow_buckets();
 	claim.previous = list.last;
@@ -218,12 +226,19 @@ void mark_effect(Claim &claim) {
 void mark_written(Claim &claim) {
 	claim.stored = true;
 	claim.locked = false;
-	list.locks -= claim.keys.size();
+	list.locks -= lock_count(claim);
+}
+
+void unlock_claim(const Claim &claim) {
+	for (const Digest128 &key : claim.keys)
+		unlock_key(key);
+	if (claim.has_subject)
+		unlock_key(claim.subject);
 }
 
 void remove_claim(Claim &claim) {
 	if (claim.locked)
-		list.locks -= claim.keys.size();
+		list.locks -= lock_count(claim);
 	for (Change *change = claim.last; change != nullptr;) {
 		Change *former = change->former;
 		free_change(change);

@@ -54,6 +54,8 @@ struct Claim {
 	// `subxact`, if `locked`.
 	std::span<const Digest128> keys;
 	bool locked;
+	bool has_subject; // locked with the keys
+	Digest128 subject;
 	SubTransactionId subxact;
 	Change *last;       // NULL: open
 	EffectMark *effect; // the last one that stands
@@ -78,6 +80,8 @@ struct NewClaim {
 	int32 attempt;
 	int32 generation;
 	bool stored;
+	bool has_subject = false; // locked, too
+	Digest128 subject{};
 };
 
 // The entry of a key, released ones included; NULL when this transaction has not claimed it.
@@ -85,6 +89,9 @@ Claim *find_claim(const Digest128 &key);
 Claim *first_claim();
 Claim *last_claim();
 std::size_t claim_count();
+
+// Gives the locks of a claim back.
+void unlock_claim(const Claim &claim);
 
 // How many key locks they hold.
 std::size_t claim_lock_count();

@@ -125,6 +125,19 @@ Fault key_under(const Policy &policy, const Call &call, Digest128 &key) {
 	return fault;
 }
 
+Fault derive_subject(const Policy &policy, const Call &call, Digest128 &subject) {
+	const JsonbDocument document(call.arguments);
+	Arena arena = arena_in(CurrentMemoryContext);
+	begin_sha256();
+	CanonicalWriter writer(digest_sink);
+	const Fault fault = write_subject(policy.recipe, call.tenant, document, arena, writer);
+	if (fault.problem == Problem::None) {
+		writer.flush();
+		subject = first_half(end_sha256());
+	}
+	return fault;
+}
+
 // A request that a lower version would refuse cannot have been made under it.
 std::span<const OlderKey> older_keys(const Request &request, std::span<const Policy> versions) {
 	if (versions.empty())
@@ -216,6 +229,12 @@ Refusal derive(const Call &call, Request &request) {
 	if (fault.problem != Problem::None)
 		return refuse_fault(fault);
 	request.fingerprint = fingerprint_of(request.policy->recipe, JsonbDocument(call.arguments));
+	request.has_subject = !request.policy->recipe.exclusive.empty();
+	if (request.has_subject) {
+		const Fault bad_subject = derive_subject(*request.policy, call, request.subject);
+		if (bad_subject.problem != Problem::None)
+			return refuse_fault(bad_subject);
+	}
 	request.older = older_keys(request, found.older);
 	request.newer = found.newer;
 	return {};

@@ -42,6 +42,8 @@ struct Request {
 	std::span<const OlderKey> older; // those that differ from `key`
 	std::span<const Policy> newer;   // whose rows can carry `key` as an alias
 	Micros lease = 0;                // asked for; 0: the policy's
+	bool has_subject = false;        // the operation has exclusive fields
+	Digest128 subject{};
 };
 
 // Why a request is refused: an SQLSTATE and palloc'd texts, `message` NULL when it is not.

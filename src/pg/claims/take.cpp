@@ -13,6 +13,7 @@ extern "C" {
 #include "pg/claims/flush.hpp"
 #include "pg/claims/match.hpp"
 #include "pg/claims/repeat.hpp"
+#include "pg/claims/sibling.hpp"
 #include "pg/claims/take_up.hpp"
 #include "pg/errors.hpp"
 #include "pg/storage/key_lock.hpp"
@@ -79,9 +80,18 @@ const Claim *take_key(const Ledger &ledger, const Digest128 &key, const TakeOpti
 	const Decision decision = decide_named(found, *policy, options.lease);
 	if (!decision.continues || !fits(found.row, options))
 		return nullptr;
-	const Claim *claim = take_up_row(ledger, found, *policy, {&key, 1}, options.lease);
+	const Row &row = found.row;
+	const Digest128 *subject = row.has_subject ? &row.subject : nullptr;
+	if (subject != nullptr && !try_lock_key(*subject))
+		return nullptr;
+	Answer sibling;
+	const Claim *claim = nullptr;
+	if (subject == nullptr || !find_sibling(ledger, *subject, key, &sibling))
+		claim = take_up_row(ledger, found, *policy, {&key, 1}, options.lease, subject);
 	if (claim != nullptr)
-		receiver.taken(receiver.state, decision, *claim, found.row);
+		receiver.taken(receiver.state, decision, *claim, row);
+	else if (subject != nullptr)
+		unlock_key(*subject);
 	return claim;
 }
 

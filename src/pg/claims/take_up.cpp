@@ -37,7 +37,7 @@ bool take_up_again(const Ledger &ledger, const Probe &found, const Claim &claim)
 }
 
 Claim *take_up_row(const Ledger &ledger, const Probe &found, const Policy &policy,
-                   std::span<const Digest128> keys, Micros lease) {
+                   std::span<const Digest128> keys, Micros lease, const Digest128 *subject) {
 	const Row &row = found.row;
 	NewClaim fresh;
 	fresh.tenant = row.tenant;
@@ -51,6 +51,9 @@ Claim *take_up_row(const Ledger &ledger, const Probe &found, const Policy &polic
 	fresh.attempt = row.attempt + 1;
 	fresh.generation = row.generation;
 	fresh.stored = true;
+	fresh.has_subject = subject != nullptr;
+	if (subject != nullptr)
+		fresh.subject = *subject;
 	Claim &claim = add_claim(fresh);
 	if (take_up_again(ledger, found, claim))
 		return &claim;

@@ -22,6 +22,8 @@ Row row_of(const Claim &claim) {
 	row.generation = claim.generation;
 	row.state = claim.state();
 	row.claimed_at = claim.claimed_at;
+	row.has_subject = claim.has_subject;
+	row.subject = claim.subject;
 	row.leased = claim.policy->external;
 	if (row.leased) {
 		row.lease_end = claim.lease_end;

@@ -27,7 +27,8 @@ Datum pg_idem_check_policy(PG_FUNCTION_ARGS) {
 	const DefinitionFault fault = compile_recipe(
 		operation, PG_ARGISNULL(1) ? 1 : PG_GETARG_INT32(1), text_argument(fcinfo, 2),
 		jsonb_argument(fcinfo, 3), PG_ARGISNULL(4) ? nullptr : PG_GETARG_ARRAYTYPE_P(4),
-		text_argument(fcinfo, 5), arena_in(CurrentMemoryContext), recipe);
+		text_argument(fcinfo, 5), PG_ARGISNULL(6) ? nullptr : PG_GETARG_ARRAYTYPE_P(6),
+		arena_in(CurrentMemoryContext), recipe);
 	if (fault.what != nullptr)
 		raise_definition_fault(operation, fault);
 	PG_RETURN_VOID();

@@ -72,34 +72,84 @@ DefinitionFault read_key_fields(Jsonb *key_fields, Arena &arena,
 	return {};
 }
 
-DefinitionFault read_unchecked(ArrayType *unchecked_fields, Arena &arena,
-                               std::span<const Path> &result) {
+// What is said of a list of paths.
+struct PathTexts {
+	const char *too_many;
+	const char *too_many_hint;
+	const char *null;
+	const char *no_path;
+	const char *overlap;
+	const char *overlap_hint;
+};
+
+constexpr PathTexts unchecked_texts = {"there are too many unchecked fields",
+                                       "At most 64 fields can be unchecked.",
+                                       "an unchecked field is NULL",
+                                       "unchecked field \"%.*s\" is not a path",
+                                       "unchecked fields overlap",
+                                       "A field that is unchecked includes all that is below it."};
+constexpr PathTexts exclusive_texts = {"there are too many exclusive fields",
+                                       "At most 64 fields can be exclusive.",
+                                       "an exclusive field is NULL",
+                                       "exclusive field \"%.*s\" is not a path",
+                                       "exclusive fields overlap",
+                                       "A field includes all that is below it."};
+
+DefinitionFault read_paths(ArrayType *array, const PathTexts &texts, Arena &arena,
+                           std::span<const Path> &result) {
 	Datum *elements;
 	bool *nulls;
 	int count;
-	deconstruct_array(unchecked_fields, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls,
-	                  &count);
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
 	if (count > max_paths)
-		return {"there are too many unchecked fields", "At most 64 fields can be unchecked.", {}};
+		return {texts.too_many, texts.too_many_hint, {}};
 	auto *paths = static_cast<Path *>(arena.allocate(arena.state, sizeof(Path) * Max(count, 1)));
 	for (int i = 0; i < count; ++i) {
 		if (nulls[i])
-			return {"an unchecked field is NULL", nullptr, {}};
+			return {texts.null, nullptr, {}};
 		text *element = DatumGetTextPP(elements[i]);
 		const std::string_view name =
 			copy(arena, {VARDATA_ANY(element), VARSIZE_ANY_EXHDR(element)});
 		if (!parse_path(name, arena, *new (&paths[i]) Path))
-			return {"unchecked field \"%.*s\" is not a path",
+			return {texts.no_path,
 			        "A path is dotted; a segment that holds a dot or a bracket is double-quoted.",
 			        name};
 	}
 	std::sort(paths, paths + count, path_before);
 	for (int i = 1; i < count; ++i)
 		if (covers(paths[i - 1], paths[i]))
-			return {"unchecked fields overlap",
-			        "A field that is unchecked includes all that is below it.",
-			        {}};
+			return {texts.overlap, texts.overlap_hint, {}};
 	result = {paths, static_cast<std::size_t>(count)};
+	return {};
+}
+
+bool is_at(const KeyField &field, const Path &path) {
+	return covers(field.path, path) && covers(path, field.path);
+}
+
+// Key fields as the key has them; of other identities any argument, as it is.
+DefinitionFault read_exclusive(ArrayType *exclusive, const Recipe &recipe, Arena &arena,
+                               std::span<const KeyField> &result) {
+	std::span<const Path> paths;
+	const DefinitionFault fault = read_paths(exclusive, exclusive_texts, arena, paths);
+	if (fault.what != nullptr)
+		return fault;
+	auto *fields = static_cast<KeyField *>(
+		arena.allocate(arena.state, sizeof(KeyField) * Max(paths.size(), size_t{1})));
+	for (std::size_t i = 0; i < paths.size(); ++i) {
+		KeyField &field = *new (&fields[i]) KeyField;
+		field.name = spell_path(paths[i], arena);
+		field.path = paths[i];
+		if (recipe.identity != Identity::Fields)
+			continue;
+		const auto found = std::find_if(recipe.fields.begin(), recipe.fields.end(),
+		                                [&](const KeyField &key) { return is_at(key, paths[i]); });
+		if (found == recipe.fields.end() || found->optional)
+			return {"exclusive field \"%.*s\" is no key field that is always there",
+			        "An intent's subject is a part of its key.", field.name};
+		field = *found;
+	}
+	result = {fields, paths.size()};
 	return {};
 }
 
@@ -136,7 +186,8 @@ Arena arena_in(MemoryContext context) {
 
 DefinitionFault compile_recipe(std::string_view operation, int32 version, std::string_view identity,
                                Jsonb *key_fields, ArrayType *unchecked_fields,
-                               std::string_view bind, Arena arena, Recipe &recipe) {
+                               std::string_view bind, ArrayType *exclusive, Arena arena,
+                               Recipe &recipe) {
 	recipe.operation = operation;
 	recipe.version = version;
 	if (identity == "fields")
@@ -157,7 +208,8 @@ DefinitionFault compile_recipe(std::string_view operation, int32 version, std::s
 	    (fault = read_key_fields(key_fields, arena, recipe.fields)).what != nullptr)
 		return fault;
 	if (unchecked_fields != nullptr &&
-	    (fault = read_unchecked(unchecked_fields, arena, recipe.unchecked)).what != nullptr)
+	    (fault = read_paths(unchecked_fields, unchecked_texts, arena, recipe.unchecked)).what !=
+	        nullptr)
 		return fault;
 	if ((fault = check_overlaps(recipe)).what != nullptr)
 		return fault;
@@ -168,6 +220,10 @@ DefinitionFault compile_recipe(std::string_view operation, int32 version, std::s
 		return {"unchecked fields go with bind => 'all'",
 		        "Nothing outside the key is checked with bind => 'none'.",
 		        {}};
+
+	if (exclusive != nullptr &&
+	    (fault = read_exclusive(exclusive, recipe, arena, recipe.exclusive)).what != nullptr)
+		return fault;
 
 	const std::size_t count = recipe.fields.size() + recipe.unchecked.size();
 	auto *unbound = static_cast<Path *>(arena.allocate(arena.state, sizeof(Path) * Max(count, 1)));

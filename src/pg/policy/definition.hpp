@@ -28,7 +28,8 @@ Arena arena_in(MemoryContext context);
 // `operation` must live as long as the recipe. `key_fields` is NULL unless the identity is fields.
 DefinitionFault compile_recipe(std::string_view operation, int32 version, std::string_view identity,
                                Jsonb *key_fields, ArrayType *unchecked_fields,
-                               std::string_view bind, Arena arena, Recipe &recipe);
+                               std::string_view bind, ArrayType *exclusive, Arena arena,
+                               Recipe &recipe);
 
 // Raises ID002 for a fault.
 [[noreturn]] void raise_definition_fault(std::string_view operation, const DefinitionFault &fault);

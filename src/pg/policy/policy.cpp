@@ -85,6 +85,9 @@ enum OperationColumn {
 	op_on_lost_lease,
 	op_provider_window,
 	op_max_attempts,
+	op_retryable_statuses,
+	op_conflict_hint,
+	op_exclusive,
 };
 
 void read_policy(MemoryContext context, const Datum *values, const bool *nulls, Policy &policy) {
@@ -94,7 +97,8 @@ void read_policy(MemoryContext context, const Datum *values, const bool *nulls, 
 		operation, DatumGetInt32(values[op_version]), text_in(context, values[op_identity]),
 		nulls[op_key_fields] ? nullptr : DatumGetJsonbP(values[op_key_fields]),
 		DatumGetArrayTypeP(values[op_unchecked_fields]), text_in(context, values[op_bind]),
-		arena_in(context), policy.recipe);
+		nulls[op_exclusive] ? nullptr : DatumGetArrayTypeP(values[op_exclusive]), arena_in(context),
+		policy.recipe);
 	policy.prefix = text_in(context, values[op_key_prefix]);
 	policy.unlinked = DatumGetBool(values[op_unlinked]);
 	policy.retired = DatumGetBool(values[op_retired]);

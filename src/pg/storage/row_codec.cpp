@@ -97,6 +97,9 @@ Row decode_row(HeapTuple tuple) {
 	row.has_retry_at = !nulls[col_retry_at];
 	if (row.has_retry_at)
 		row.retry_at = DatumGetTimestampTz(values[col_retry_at]);
+	row.has_subject = !nulls[col_subject];
+	if (row.has_subject)
+		row.subject = digest_at(values[col_subject]);
 	if (!nulls[col_attempts_before])
 		row.attempts_before = DatumGetInt32(values[col_attempts_before]);
 	return row;
@@ -153,6 +156,8 @@ HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {
 		set(col_sent_at, TimestampTzGetDatum(row.sent_at));
 	if (row.has_retry_at)
 		set(col_retry_at, TimestampTzGetDatum(row.retry_at));
+	if (row.has_subject)
+		set(col_subject, PointerGetDatum(row.subject.data()));
 	if (row.attempts_before > 0)
 		set(col_attempts_before, Int32GetDatum(row.attempts_before));
 	int used = column_count;

@@ -40,6 +40,7 @@ constexpr ColumnShape columns[column_count] = {
 	{"sent_at", TIMESTAMPTZOID, false},
 	{"retry_at", TIMESTAMPTZOID, false},
 	{"attempts_before", INT4OID, false},
+	{"subject", UUIDOID, false},
 };
 
 constexpr AttrNumber primary_key[] = {col_key + 1};
@@ -47,7 +48,7 @@ constexpr AttrNumber primary_key[] = {col_key + 1};
 constexpr TableShape ledger_shape = {"idem.key", columns, primary_key, true};
 
 uint64 checked_generation = 0;
-Oid unfinished_index_oid = InvalidOid;
+UnfinishedIndexes unfinished{};
 TupleDesc descriptor = nullptr;
 TupleDesc bound_descriptor = nullptr;
 TupleDesc short_descriptor = nullptr;
@@ -65,23 +66,28 @@ void replace_descriptor(TupleDesc *target, TupleDesc source, int count) {
 	*target = fresh;
 }
 
-// Whether the predicate is `completed_at IS NULL`.
+// Whether the predicate is, or begins with, `completed_at IS NULL`.
 bool is_of_unfinished(List *predicate) {
-	if (list_length(predicate) != 1 || !IsA(linitial(predicate), NullTest))
+	if (predicate == NIL || !IsA(linitial(predicate), NullTest))
 		return false;
 	const auto *test = static_cast<NullTest *>(linitial(predicate));
 	return test->nulltesttype == IS_NULL && IsA(test->arg, Var) &&
 	       reinterpret_cast<const Var *>(test->arg)->varattno == col_completed_at + 1;
 }
 
-Oid find_unfinished_index(Relation table) {
-	Oid found = InvalidOid;
+UnfinishedIndexes find_unfinished_indexes(Relation table) {
+	UnfinishedIndexes found{};
 	List *indexes = RelationGetIndexList(table);
 	ListCell *cell;
 	foreach (cell, indexes) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		if (is_of_unfinished(RelationGetIndexPredicate(index)))
-			found = lfirst_oid(cell);
+		const AttrNumber first = index->rd_index->indkey.values[0];
+		if (is_of_unfinished(RelationGetIndexPredicate(index))) {
+			if (first == col_policy + 1)
+				found.by_policy = lfirst_oid(cell);
+			else if (first == col_subject + 1)
+				found.by_subject = lfirst_oid(cell);
+		}
 		index_close(index, AccessShareLock);
 	}
 	list_free(indexes);
@@ -98,12 +104,12 @@ void require_shape(Relation table) {
 	replace_descriptor(&descriptor, RelationGetDescr(table), column_count);
 	replace_descriptor(&bound_descriptor, RelationGetDescr(table), bound_row_columns);
 	replace_descriptor(&short_descriptor, RelationGetDescr(table), short_row_columns);
-	unfinished_index_oid = find_unfinished_index(table);
+	unfinished = find_unfinished_indexes(table);
 	checked_generation = generation;
 }
 
-Oid unfinished_index() {
-	return unfinished_index_oid;
+const UnfinishedIndexes &unfinished_indexes() {
+	return unfinished;
 }
 
 TupleDesc row_descriptor() {

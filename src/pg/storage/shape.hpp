@@ -20,9 +20,14 @@ TupleDesc row_descriptor();
 // require_shape.
 TupleDesc row_descriptor_of(int used);
 
-// The index of what is not finished, into which a finished row does not go; InvalidOid when somebody has
-// dropped it. After require_shape.
-Oid unfinished_index();
+// The indexes of what is not finished, into which a finished row does not go; InvalidOid where somebody has
+// dropped one. After require_shape.
+struct UnfinishedIndexes {
+	Oid by_policy;
+	Oid by_subject;
+};
+
+const UnfinishedIndexes &unfinished_indexes();
 
 // Raises ID032, naming the constraint, when a foreign key references the ledger: deleting a key could
 // cascade to effect rows.

@@ -17,7 +17,7 @@ namespace pg_idem {
 std::span<const Row> find_unfinished(const Ledger &ledger, int16 policy) {
 	Row *rows = nullptr;
 	std::size_t count = 0, capacity = 0;
-	const Oid index = unfinished_index();
+	const Oid index = unfinished_indexes().by_policy;
 	ScanKeyData keys[2];
 	ScanKeyInit(&keys[0], col_policy + 1, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(policy));
 	// Without the index all rows of the policy are read.
@@ -42,6 +42,31 @@ std::span<const Row> find_unfinished(const Ledger &ledger, int16 policy) {
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	return {rows, count};
+}
+
+SiblingScan::SiblingScan(const Ledger &ledger, const Digest128 &subject) {
+	InitDirtySnapshot(dirty_);
+	const Oid index = unfinished_indexes().by_subject;
+	ScanKeyData key;
+	ScanKeyInit(&key, col_subject + 1, BTEqualStrategyNumber, F_UUID_EQ,
+	            PointerGetDatum(subject.data()));
+	scan_ = systable_beginscan(ledger.table, index, OidIsValid(index), &dirty_, 1, &key);
+}
+
+Presence SiblingScan::next(Row *row) {
+	HeapTuple tuple;
+	while (HeapTupleIsValid(tuple = systable_getnext(scan_))) {
+		*row = decode_row(heap_copytuple(tuple));
+		if (TransactionIdIsValid(dirty_.xmin) || TransactionIdIsValid(dirty_.xmax))
+			return Presence::InFlight;
+		if (!row->finished)
+			return Presence::Settled;
+	}
+	return Presence::None;
+}
+
+void SiblingScan::close() {
+	systable_endscan(scan_);
 }
 
 } // namespace pg_idem

@@ -20,12 +20,16 @@ namespace pg_idem {
 
 namespace {
 
-// Whether the row goes into the primary key alone: there is none beside it, but the one of what is not
+// Whether the row goes into the primary key alone: there is none beside it, but those of what is not
 // finished.
 bool has_one_index(List *indexes, bool finished) {
-	const int count = list_length(indexes);
-	return count == 1 || (count == 2 && finished && OidIsValid(unfinished_index()) &&
-	                      list_member_oid(indexes, unfinished_index()));
+	const UnfinishedIndexes &unfinished = unfinished_indexes();
+	int count = list_length(indexes);
+	if (finished && count > 1) {
+		count -= list_member_oid(indexes, unfinished.by_policy) ? 1 : 0;
+		count -= list_member_oid(indexes, unfinished.by_subject) ? 1 : 0;
+	}
+	return count == 1;
 }
 
 void insert_into_indexes(const Ledger &ledger, HeapTuple tuple, Datum *values, bool *nulls) {
