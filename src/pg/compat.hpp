@@ -41,6 +41,23 @@ inline TM_Result update_heap_tuple(Relation table, ItemPointer tid, HeapTuple tu
 	return result;
 }
 
+// Never waits: a tuple that another transaction locks or is changing is left alone. The lock comes first, since
+// heap_delete takes a lock of this very transaction for somebody else's when it may not wait.
+inline TM_Result delete_heap_tuple(Relation table, ItemPointer tid) {
+	TM_FailureData failure;
+	HeapTupleData locked;
+	locked.t_self = *tid;
+	Buffer buffer;
+	const TM_Result result =
+		heap_lock_tuple(table, &locked, GetCurrentCommandId(true), LockTupleExclusive, LockWaitSkip,
+	                    false, &buffer, &failure);
+	ReleaseBuffer(buffer);
+	if (result != TM_Ok)
+		return result;
+	return heap_delete(table, tid, GetCurrentCommandId(true), InvalidSnapshot, true, &failure,
+	                   false);
+}
+
 // 16 adds a flag for summarising indexes (19d8e2308b).
 inline List *insert_index_tuples(ResultRelInfo *info, TupleTableSlot *slot, EState *estate,
                                  bool *conflict) {

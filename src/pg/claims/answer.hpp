@@ -24,8 +24,10 @@ struct Answer {
 	std::string_view prefix; // of the key's own policy: a row's key is the one first issued
 	Digest128 key{};
 	int32 generation = 1;
-	bool owned = false;    // the caller holds the claim: attempt and fence are told
-	bool copied = false;   // owned by an earlier evaluation of this call, for another column
+	bool owned = false;  // the caller holds the claim: attempt and fence are told
+	bool copied = false; // owned by an earlier evaluation of this call, for another column
+	bool forgotten =
+		false; // a failure whose retention is over: only the number of its generation counts
 	bool sibling = false;  // conflict: with another intent of the same subject
 	bool recorded = false; // owned and completed, by idem_record
 	int32 attempt = 1;

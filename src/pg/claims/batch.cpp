@@ -89,6 +89,10 @@ void claim_batch(std::span<const Call> calls, const BatchOptions &options,
 		AllocSetContextCreate(CurrentMemoryContext, "pg_idem batch", ALLOCSET_DEFAULT_SIZES);
 	const std::span<Line> lines = read_lines(calls, options.report, receiver, scratch);
 	const Micros start = GetCurrentTimestamp();
+	for (Line &line : lines) {
+		line.request.lease = options.lease;
+		line.request.asked_at = start;
+	}
 	ClaimOptions each;
 	each.lease = options.lease;
 	MemoryContext former = MemoryContextSwitchTo(scratch);

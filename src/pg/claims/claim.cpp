@@ -93,8 +93,10 @@ Answer own_again(const Ledger &ledger, Claim &own, const Request &request) {
 			return answer_in_flight(request); // raw SQL is at the row, or has deleted it
 	}
 	change_claim(own, State::Open, GetCurrentTimestamp(), {}, nullptr, false);
-	if (own.stored && !external)
+	if (own.stored && !external) {
 		write_claim(ledger, own);
+		CommandCounterIncrement(); // a later call of the same statement has to see the row
+	}
 	return answer_owned(own);
 }
 
@@ -198,6 +200,20 @@ void refuse_copy() {
 	     errhint("Call it in FROM: SELECT ... FROM idem_claim(...).")));
 }
 
+// A claim of this transaction that shares a lower version's key with the request, and is another request, says
+// nothing of the request's own row.
+Answer answer_beside(const Ledger &ledger, const Claim &mine, const Request &request) {
+	if (mine.key != request.key && !is_request_of(mine, request)) {
+		const Match found = match(ledger, request, false);
+		const Decision &decision = found.answer.decision;
+		if (!owns(decision) && decision.outcome != Outcome::Conflict) {
+			require_visible(found.probe);
+			return found.answer;
+		}
+	}
+	return answer_own(mine, request);
+}
+
 Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptions &options) {
 	if (Claim *mine = find_own_claim(request)) {
 		const bool copied = options.site != nullptr && is_copy_of_call(options.site, mine->key);
@@ -212,7 +228,7 @@ Answer claim_once(const Ledger &ledger, const Request &request, const ClaimOptio
 			require_writable();
 			return own_again(ledger, *mine, request);
 		}
-		return answer_own(*mine, request);
+		return answer_beside(ledger, *mine, request);
 	}
 	const XLogRecPtr before = GetXLogInsertRecPtr();
 	Match found = match(ledger, request, false);
@@ -275,6 +291,7 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	const Ledger ledger = open_ledger();
 	Request request = require_request(call);
 	request.lease = options.lease;
+	request.asked_at = GetCurrentTimestamp();
 	const Answer answer = claim_request(ledger, request, options);
 	close_ledger(ledger);
 	if (!answer.owned)

@@ -207,8 +207,8 @@ std::string_view finish(const Finish &request) {
 		const std::string_view done = finish_claim(*claim, request, ending);
 		if (written && done != "already") {
 			finish_written(*claim);
-			if (is_finished(claim->state()) && is_of_current_subxact(*claim))
-				remove_claim(*claim); // its row says it all
+			if (is_of_current_subxact(*claim))
+				remove_claim(*claim); // its row says it all, or that there is none
 		}
 		return done;
 	}
@@ -216,10 +216,13 @@ std::string_view finish(const Finish &request) {
 	PreventCommandIfReadOnly(ending.function);
 	PreventCommandDuringRecovery(ending.function);
 	const Ledger ledger = open_ledger();
-	lock_key(name.key);
+	// A row of this transaction guards itself, and somebody can be waiting for it under the key's lock.
+	const bool locks = !probe(ledger, name.key, true).own;
+	if (locks)
+		lock_key(name.key);
 	const std::string_view done = finish_row(ledger, name, request, ending, claim);
 	close_ledger(ledger);
-	if (done == "already")
+	if (locks && done == "already")
 		unlock_key(name.key);
 	return done;
 }

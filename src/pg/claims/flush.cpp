@@ -115,11 +115,8 @@ void write_final(const Ledger &ledger, Claim &claim) {
 	remove_claim(claim);
 }
 
-// An open one is written a second time when it is finished. Not a later generation, which would take the
-// place of the former one's receipt: should it be released, that has to be there.
+// An open one is written a second time when it is finished.
 void write_open(const Ledger &ledger, Claim &claim) {
-	if (claim.generation > 1)
-		return;
 	write_claim(ledger, claim);
 	unlock_claim(claim); // the uncommitted row guards the key as well
 	mark_written(claim);
@@ -139,7 +136,8 @@ void write_some_claims(bool last_chance) {
 	for (const bool open : {false, true}) {
 		if (open && claim_lock_count() < lock_cap())
 			break;
-		for (Claim *claim = last_claim(); claim != nullptr && claim->subxact == current;) {
+		for (Claim *claim = last_claim();
+		     claim != nullptr && claim->subxact == current && claim->locked;) {
 			Claim *previous = claim->previous;
 			const bool final = is_finished(claim->state()) || claim->policy->external;
 			if (can_write(*claim) && final == !open)
@@ -198,7 +196,7 @@ void on_subtransaction_event(SubXactEvent event, SubTransactionId subxact, SubTr
 		break;
 	case SUBXACT_EVENT_ABORT_SUB:
 		forget_call();
-		claims_subxact_aborted(subxact, parent);
+		claims_subxact_aborted(subxact);
 		forget_own_path_names();
 		ledger_subxact_aborted(subxact);
 		break;

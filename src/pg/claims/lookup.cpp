@@ -19,7 +19,7 @@ namespace {
 // A row that only a claim can take up is known, but has no outcome yet. One that a repeat on purpose
 // would follow is told as it is.
 void hide_ownership(Answer &answer, const Row &row) {
-	if (answer.decision.follows)
+	if (answer.decision.follows && !answer.forgotten)
 		answer.decision = decide_repeat(row.state);
 	if (!owns(answer.decision))
 		return;

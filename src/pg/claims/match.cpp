@@ -29,42 +29,43 @@ bool is_same_request(const Digest128 &key, const Fingerprint &fingerprint, const
 	return is_same_under(policy, request.call, key, fingerprint);
 }
 
-// A row that numbers its generations has to be there for as long as one of them can be remembered, by the
-// ledger or by a provider: else a failure that is forgotten would begin again with the key of the first.
-bool has_generations(const Row &row, const Policy &policy) {
-	return policy.repeat_after > 0 || row.generation > 1;
-}
-
 Micros failure_end_of(const Row &row, const Policy &policy) {
 	return life_end(row.completed_at, policy.failure_retention, policy.failure_retention_changes);
 }
 
-// A failure that is kept for the sake of the next generation's number binds nobody any more.
-bool is_forgotten(const Row &row, const Policy &policy) {
-	return row.state == State::Failed && row.finished && has_generations(row, policy) &&
+// A failure that is there for the sake of the next generation's number alone (life_end_of) binds nobody. Within
+// its own transaction nothing is forgotten.
+bool is_forgotten(const Probe &probe, const Policy &policy) {
+	const Row &row = probe.row;
+	return row.state == State::Failed && row.finished && row.generation > 1 && !probe.own &&
 	       GetCurrentTimestamp() > failure_end_of(row, policy);
 }
 
-// The last instant at which the request of a finished row is a repeat.
-Micros repeat_end_of(const Row &row, const Policy &policy) {
-	Micros end = PG_INT64_MAX;
+// The last instant at which the request of a finished row is a repeat. Who asked before that and was told to wait
+// has asked in time.
+Micros repeat_end_of(const Probe &probe, const Policy &policy, Micros asked_at) {
+	const Row &row = probe.row;
+	if (!row.finished || probe.own) // it is not known to have happened yet
+		return forever;
+	Micros end = forever;
 	if (policy.repeat_after > 0)
 		end = life_end(row.completed_at, policy.repeat_after, {});
-	if (row.state == State::Failed && has_generations(row, policy))
+	if (asked_at != 0 && asked_at <= end)
+		end = forever;
+	if (row.state == State::Failed && row.generation > 1)
 		end = std::min(end, failure_end_of(row, policy));
 	return end;
 }
 
 // The fingerprint first, then the state: for every row, whoever asks.
-Answer answer_settled(const Probe &probe, const Policy &policy, bool same_request, Micros lease) {
+Answer answer_settled(const Probe &probe, const Policy &policy, bool same_request, Micros lease,
+                      Micros asked_at) {
 	const Row &row = probe.row;
 	Record record;
 	record.state = row.state;
 	record.same_request = same_request;
-	record.life_end = row.finished ? life_end_of(row, policy) : PG_INT64_MAX;
-	// Within a transaction nothing is repeated on purpose: it is not known to have happened yet.
-	if (row.finished && !probe.own)
-		record.repeat_end = repeat_end_of(row, policy);
+	record.life_end = row.finished && !probe.own ? life_end_of(row, policy) : forever;
+	record.repeat_end = repeat_end_of(probe, policy, asked_at);
 	record.lease_end = row.lease_end;
 	if (row.has_retry_at)
 		record.retry_at = row.retry_at;
@@ -75,7 +76,9 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 	// A row that an early flush of this transaction wrote is its own open claim still.
 	if (probe.own && is_open(row.state) && same_request)
 		decision = decide_own_open();
-	return answer_of_row(decision, row, policy);
+	Answer answer = answer_of_row(decision, row, policy);
+	answer.forgotten = is_forgotten(probe, policy);
+	return answer;
 }
 
 // "claimed" when there is no row; in flight for what is not committed.
@@ -88,9 +91,11 @@ Answer answer_probe(const Probe &probe, const Request &request) {
 	const Policy &policy = policy_of(probe.row, request);
 	const Row &row = probe.row;
 	const Fingerprint stored{row.has_fingerprint, row.fingerprint};
-	const bool same_request = is_same_request(row.key, stored, policy, request) ||
-	                          (row.policy == request.policy->id && is_forgotten(row, policy));
-	Answer answer = answer_settled(probe, policy, same_request, request.lease);
+	Digest128 key;
+	const bool same_request =
+		is_same_request(row.key, stored, policy, request) ||
+		(is_forgotten(probe, policy) && derive_under(policy, request.call, key) && key == row.key);
+	Answer answer = answer_settled(probe, policy, same_request, request.lease, request.asked_at);
 	if (answer.decision.outcome == Outcome::Conflict)
 		answer.differing_fields =
 			differing_fields({&policy, row.key, row.has_fingerprint, kept_of(row)}, request.call);
@@ -229,7 +234,7 @@ bool is_request_of(const Claim &own, const Request &request) {
 }
 
 Answer answer_named(const Probe &probe, const Policy &policy, Micros lease) {
-	return answer_settled(probe, policy, true, lease);
+	return answer_settled(probe, policy, true, lease, 0);
 }
 
 Answer answer_bare(const Decision &decision, const Request &request) {
@@ -275,7 +280,9 @@ Micros life_end_of(const Row &row, const Policy &policy) {
 	if (row.state != State::Failed)
 		return end;
 	const Micros failure_end = failure_end_of(row, policy);
-	return has_generations(row, policy) ? std::max(end, failure_end) : failure_end;
+	// A later generation has to be there for as long as one before it can be remembered, by the ledger or by a
+	// provider: else a failure that is forgotten would begin again with the key of the first.
+	return row.generation > 1 ? std::max(end, failure_end) : failure_end;
 }
 
 void require_visible(const Probe &probe) {

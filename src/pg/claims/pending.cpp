@@ -20,12 +20,21 @@ struct Link {
 	Link *next_in_bucket;
 };
 
+// That a claim was made or changed in a sub-transaction: what its end has to look at. By the key, since the claim may be
+// gone by then.
+struct Touch {
+	Digest128 key;
+	SubTransactionId subxact;
+};
+
 struct List {
 	Claim *first;
 	Claim *last;
 	std::size_t count;
 	std::size_t locks;
-	SubTransactionId touched; // the last one that has a part in any of them
+	Touch *touches; // in order of the sub-transactions, the innermost last
+	std::size_t touch_count;
+	std::size_t touch_capacity;
 	std::size_t bucket_count; // 0: still those of `few`
 	Link **buckets;
 };
@@ -63,13 +72,21 @@ void grow_buckets() {
 	}
 }
 
-// At the end of a sub-transaction: whether it has a part in any claim. A loop of savepoints beside many
-// claims must not go through them all each time.
-bool take_touch(SubTransactionId subxact, SubTransactionId parent) {
-	if (list.touched < subxact)
-		return false;
-	list.touched = parent;
-	return true;
+void touch(const Claim &claim) {
+	const SubTransactionId current = GetCurrentSubTransactionId();
+	if (list.touch_count > 0) {
+		const Touch &last = list.touches[list.touch_count - 1];
+		if (last.subxact == current && last.key == claim.key)
+			return;
+	}
+	if (list.touch_count == list.touch_capacity) {
+		list.touch_capacity = Max(list.touch_capacity * 2, size_t{64});
+		const Size size = sizeof(Touch) * list.touch_capacity;
+		list.touches = static_cast<Touch *>(
+			list.touches == nullptr ? MemoryContextAllocHuge(TopTransactionContext, size)
+									: repalloc_huge(list.touches, size));
+	}
+	new (&list.touches[list.touch_count++]) Touch{claim.key, current};
 }
 
 std::string_view copy_text(std::string_view text) {
@@ -183,7 +200,8 @@ Claim &add_claim(const NewClaim &fresh) {
 	claim.has_subject = fresh.has_subject;
 	claim.subject = fresh.subject;
 	list.locks += lock_count(claim);
-	claim.subxact = list.touched = GetCurrentSubTransactionId();
+	claim.subxact = GetCurrentSubTransactionId();
+	touch(claim);
 	grow_buckets();
 	claim.previous = list.last;
 	if (list.last != nullptr)
@@ -207,9 +225,15 @@ void change_claim(Claim &claim, State state, Micros at, std::string_view effect_
 	change->effect_ref = copy_text(effect_ref);
 	change->response = copy_jsonb(response);
 	change->response_omitted = response_omitted;
-	change->subxact = list.touched = GetCurrentSubTransactionId();
+	change->subxact = GetCurrentSubTransactionId();
+	touch(claim);
 	change->former = claim.last;
 	claim.last = change;
+}
+
+void unlink(Claim &claim) {
+	(claim.previous != nullptr ? claim.previous->next : list.first) = claim.next;
+	(claim.next != nullptr ? claim.next->previous : list.last) = claim.previous;
 }
 
 void mark_effect(Claim &claim) {
@@ -220,10 +244,16 @@ void mark_effect(Claim &claim) {
 		static_cast<EffectMark *>(MemoryContextAlloc(TopTransactionContext, sizeof(EffectMark)));
 	*mark = {current, claim.effect};
 	claim.effect = mark;
-	list.touched = current;
+	touch(claim);
 }
 
 void mark_written(Claim &claim) {
+	// Those that have locks stay at the end of the list, where they are looked for.
+	unlink(claim);
+	claim.previous = nullptr;
+	claim.next = list.first;
+	(list.first != nullptr ? list.first->previous : list.last) = &claim;
+	list.first = &claim;
 	claim.stored = true;
 	claim.locked = false;
 	list.locks -= lock_count(claim);
@@ -244,8 +274,7 @@ void remove_claim(Claim &claim) {
 		free_change(change);
 		change = former;
 	}
-	(claim.previous != nullptr ? claim.previous->next : list.first) = claim.next;
-	(claim.next != nullptr ? claim.next->previous : list.last) = claim.previous;
+	unlink(claim);
 	--list.count;
 	Link **at = &bucket_of(claim.key);
 	while (&(*at)->claim != &claim)
@@ -269,9 +298,11 @@ bool is_of_current_subxact(const Claim &claim) {
 }
 
 void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent) {
-	if (!take_touch(subxact, parent))
-		return;
-	for (Claim *claim = list.first; claim != nullptr; claim = claim->next) {
+	for (std::size_t i = list.touch_count; i > 0 && list.touches[i - 1].subxact >= subxact; --i) {
+		list.touches[i - 1].subxact = parent;
+		Claim *claim = find_claim(list.touches[i - 1].key);
+		if (claim == nullptr)
+			continue;
 		if (claim->subxact == subxact)
 			claim->subxact = parent;
 		for (Change *change = claim->last; change != nullptr && change->subxact == subxact;
@@ -282,31 +313,30 @@ void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent)
 	}
 }
 
-void claims_subxact_aborted(SubTransactionId subxact, SubTransactionId parent) {
-	if (!take_touch(subxact, parent))
-		return;
-	for (Claim *claim = list.first; claim != nullptr;) {
-		Claim *next = claim->next;
+void claims_subxact_aborted(SubTransactionId subxact) {
+	while (list.touch_count > 0 && list.touches[list.touch_count - 1].subxact >= subxact) {
+		Claim *claim = find_claim(list.touches[--list.touch_count].key);
+		if (claim == nullptr)
+			continue;
 		if (claim->subxact == subxact) {
 			remove_claim(*claim); // its locks go with the sub-transaction
-		} else {
-			while (claim->last != nullptr && claim->last->subxact == subxact) {
-				Change *undone = claim->last;
-				claim->last = undone->former;
-				free_change(undone);
-			}
-			while (claim->effect != nullptr && claim->effect->subxact == subxact) {
-				claim->effect = claim->effect->former;
-				claim->effect_undone = true;
-			}
+			continue;
 		}
-		claim = next;
+		while (claim->last != nullptr && claim->last->subxact == subxact) {
+			Change *undone = claim->last;
+			claim->last = undone->former;
+			free_change(undone);
+		}
+		while (claim->effect != nullptr && claim->effect->subxact == subxact) {
+			claim->effect = claim->effect->former;
+			claim->effect_undone = true;
+		}
 	}
 }
 
 void forget_claims() {
 	// Most transactions of most sessions claim nothing.
-	if (list.touched == InvalidSubTransactionId)
+	if (list.touches == nullptr)
 		return;
 	list = {};
 	memset(few, 0, sizeof few);

@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "postgres.h"
+#include "access/htup.h"
 #include "utils/jsonb.h"
 }
 
@@ -49,7 +50,8 @@ struct Claim {
 	int64 fence;
 	int32 attempt;
 	int32 generation;
-	bool stored; // the row is there already, in the claim's present state
+	bool stored;      // the row is there already, in the claim's present state
+	HeapTuple former; // of a later generation that was written open: the row before it; else NULL
 	// Its own key first, then those that its intent has under other versions; all of them locked, in
 	// `subxact`, if `locked`.
 	std::span<const Digest128> keys;
@@ -60,7 +62,7 @@ struct Claim {
 	Change *last;       // NULL: open
 	EffectMark *effect; // the last one that stands
 	bool effect_undone; // and there was one that was rolled back
-	Claim *next;        // in order of claiming
+	Claim *next;        // in order of claiming, but that those without locks come before
 	Claim *previous;
 
 	std::span<const Digest128> aliases() const { return keys.subspan(1); }
@@ -118,7 +120,7 @@ void remove_claim(Claim &claim);
 bool is_of_current_subxact(const Claim &claim);
 
 void claims_subxact_committed(SubTransactionId subxact, SubTransactionId parent);
-void claims_subxact_aborted(SubTransactionId subxact, SubTransactionId parent);
+void claims_subxact_aborted(SubTransactionId subxact);
 
 // Forgets everything, without freeing it: the transaction's memory goes with the transaction.
 void forget_claims();

@@ -41,6 +41,7 @@ struct Request {
 	Fingerprint fingerprint;         // under `policy`
 	std::span<const OlderKey> older; // those that differ from `key`
 	std::span<const Policy> newer;   // whose rows can carry `key` as an alias
+	Micros asked_at = 0;             // when the call came in; 0: not told
 	Micros lease = 0;                // asked for; 0: the policy's
 	bool has_subject = false;        // the operation has exclusive fields
 	Digest128 subject{};

@@ -41,7 +41,7 @@ bool needs_decision(const Row &row, const Policy &policy, State after, Micros no
 	switch (row.state) {
 	case State::Unknown: return true;
 	case State::Open:
-	case State::Planned: return now > row.lease_end;
+	case State::Planned: return row.leased && now > row.lease_end;
 	case State::Released: return is_exhausted(row, policy);
 	case State::Failed: return after == State::Released && row.leased; // an external effect's
 	case State::Completed:

@@ -1,9 +1,15 @@
 // Rows of this transaction's claims.
 #include "pg/claims/write.hpp"
 
+extern "C" {
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+}
+
 #include "pg/claims/row_change.hpp"
 #include "pg/storage/alias.hpp"
 #include "pg/storage/path_names.hpp"
+#include "pg/storage/row_codec.hpp"
 
 namespace pg_idem {
 
@@ -37,7 +43,8 @@ Row row_of(const Claim &claim) {
 	}
 	row.finished = is_finished(row.state);
 	if (row.finished) {
-		row.completed_at = claim.last->at;
+		// A caller who is told to wait until now must not come too late for being a repeat.
+		row.completed_at = claim.policy->repeat_after > 0 ? GetCurrentTimestamp() : claim.last->at;
 		row.effect_ref = claim.last->effect_ref;
 		row.response = claim.last->response;
 		row.response_omitted = claim.last->response_omitted;
@@ -45,14 +52,26 @@ Row row_of(const Claim &claim) {
 	return row;
 }
 
+// What the row was before, should the claim be released: an open claim is written early, and once only.
+void keep_former(Claim &claim, const Row &former) {
+	if (!claim.open() || claim.policy->external || claim.former != nullptr)
+		return;
+	Datum values[column_count];
+	bool nulls[column_count];
+	MemoryContext context = MemoryContextSwitchTo(TopTransactionContext);
+	claim.former = encode_row(former, values, nulls);
+	MemoryContextSwitchTo(context);
+}
+
 // A later generation takes the place of the one before it, which nobody can have touched meanwhile but
 // raw SQL: the key is locked.
-void write_generation(const Ledger &ledger, const Claim &claim) {
+void write_generation(const Ledger &ledger, Claim &claim) {
 	const Probe former = probe(ledger, claim.key, true);
 	if (former.presence != Presence::Settled || !former.row.finished ||
 	    former.row.generation != claim.generation - 1 ||
 	    !update_row(ledger, former.tid, row_of(claim), false))
 		outside_writer();
+	keep_former(claim, former.row);
 }
 
 } // namespace
@@ -61,14 +80,14 @@ bool needs_row(const Claim &claim) {
 	return !claim.stored && claim.state() != State::Released;
 }
 
-void write_claim(const Ledger &ledger, const Claim &claim) {
+void write_claim(const Ledger &ledger, Claim &claim) {
 	if (claim.generation > 1) {
 		write_generation(ledger, claim);
-		return;
+	} else {
+		insert_row(ledger, row_of(claim));
+		if (!claim.aliases().empty())
+			insert_aliases(claim.key, claim.aliases());
 	}
-	insert_row(ledger, row_of(claim));
-	if (!claim.aliases().empty())
-		insert_aliases(claim.key, claim.aliases());
 	insert_path_names(claim.policy->id, claim.kept.names);
 }
 
@@ -81,10 +100,15 @@ void rewrite_claim(const Ledger &ledger, const Claim &claim) {
 			outside_writer();
 		return;
 	}
+	if (claim.former != nullptr) {
+		if (!update_row(ledger, found.tid, decode_row(claim.former), false))
+			outside_writer();
+		return;
+	}
 	if (!delete_row(ledger, found.tid))
 		outside_writer();
 	if (!claim.aliases().empty())
-		delete_aliases({&claim.key, 1});
+		delete_own_aliases(claim.key, claim.aliases());
 }
 
 } // namespace pg_idem

@@ -60,15 +60,21 @@ Presence presence_of(const SnapshotData &dirty) {
 	                                                                            : Presence::Settled;
 }
 
-Presence find_pair(Relation table, Oid index, const Digest128 &alias, const Digest128 &key) {
-	SnapshotData dirty;
+SysScanDesc begin_pair_scan(Relation table, const Digest128 &alias, const Digest128 &key,
+                            SnapshotData &dirty, ScanKeyData *scan_keys) {
 	InitDirtySnapshot(dirty);
-	ScanKeyData scan_keys[attr_count];
 	ScanKeyInit(&scan_keys[0], attr_alias, BTEqualStrategyNumber, F_UUID_EQ,
 	            PointerGetDatum(alias.data()));
 	ScanKeyInit(&scan_keys[1], attr_key, BTEqualStrategyNumber, F_UUID_EQ,
 	            PointerGetDatum(key.data()));
-	SysScanDesc scan = systable_beginscan(table, index, true, &dirty, attr_count, scan_keys);
+	return systable_beginscan(table, RelationGetPrimaryKeyIndex(table), true, &dirty, attr_count,
+	                          scan_keys);
+}
+
+Presence find_pair(Relation table, const Digest128 &alias, const Digest128 &key) {
+	SnapshotData dirty;
+	ScanKeyData scan_keys[attr_count];
+	SysScanDesc scan = begin_pair_scan(table, alias, key, dirty, scan_keys);
 	const Presence presence =
 		HeapTupleIsValid(systable_getnext(scan)) ? presence_of(dirty) : Presence::None;
 	systable_endscan(scan);
@@ -89,7 +95,7 @@ void reserve_aliases() {
 
 Presence find_alias(const Digest128 &alias, const Digest128 &key) {
 	Relation table = open_aliases(AccessShareLock);
-	const Presence presence = find_pair(table, RelationGetPrimaryKeyIndex(table), alias, key);
+	const Presence presence = find_pair(table, alias, key);
 	table_close(table, NoLock);
 	return presence;
 }
@@ -118,10 +124,24 @@ void AliasScan::close() {
 
 void insert_aliases(const Digest128 &key, std::span<const Digest128> aliases) {
 	Relation table = open_aliases(RowExclusiveLock);
-	const Oid index = RelationGetPrimaryKeyIndex(table);
 	for (const Digest128 &alias : aliases)
-		if (find_pair(table, index, alias, key) != Presence::Settled)
+		if (find_pair(table, alias, key) != Presence::Settled)
 			insert_alias(table, alias, key);
+	table_close(table, NoLock);
+}
+
+void delete_own_aliases(const Digest128 &key, std::span<const Digest128> aliases) {
+	Relation table = open_aliases(RowExclusiveLock);
+	for (const Digest128 &alias : aliases) {
+		SnapshotData dirty;
+		ScanKeyData scan_keys[attr_count];
+		SysScanDesc scan = begin_pair_scan(table, alias, key, dirty, scan_keys);
+		HeapTuple tuple = systable_getnext(scan);
+		if (HeapTupleIsValid(tuple) &&
+		    TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data)))
+			simple_heap_delete(table, &tuple->t_self);
+		systable_endscan(scan);
+	}
 	table_close(table, NoLock);
 }
 

@@ -39,7 +39,8 @@ Oid find_index(Relation table) {
 	foreach (cell, indexes) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
 		const FormData_pg_index *form = index->rd_index;
-		if (form->indnkeyatts == index_columns && form->indkey.values[0] == attr_policy &&
+		if (form->indisvalid && form->indisready && form->indislive &&
+		    form->indnkeyatts == index_columns && form->indkey.values[0] == attr_policy &&
 		    form->indkey.values[1] == attr_digest && index->rd_rel->relam == BTREE_AM_OID &&
 		    RelationGetIndexPredicate(index) == NIL)
 			found = form->indexrelid;

@@ -82,7 +82,9 @@ UnfinishedIndexes find_unfinished_indexes(Relation table) {
 	foreach (cell, indexes) {
 		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
 		const AttrNumber first = index->rd_index->indkey.values[0];
-		if (is_of_unfinished(RelationGetIndexPredicate(index))) {
+		const FormData_pg_index *form = index->rd_index;
+		if (form->indisvalid && form->indisready && form->indislive &&
+		    is_of_unfinished(RelationGetIndexPredicate(index))) {
 			if (first == col_policy + 1)
 				found.by_policy = lfirst_oid(cell);
 			else if (first == col_subject + 1)

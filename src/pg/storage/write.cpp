@@ -128,10 +128,7 @@ bool update_row(const Ledger &ledger, const ItemPointerData &tid, const Row &row
 bool delete_row(const Ledger &ledger, const ItemPointerData &tid) {
 	CheckCmdReplicaIdentity(ledger.table, CMD_DELETE);
 	ItemPointerData target = tid;
-	TM_FailureData failure;
-	const TM_Result result = heap_delete(ledger.table, &target, GetCurrentCommandId(true),
-	                                     InvalidSnapshot, false, &failure, false);
-	if (result != TM_Ok)
+	if (delete_heap_tuple(ledger.table, &target) != TM_Ok)
 		return false;
 	CommandCounterIncrement();
 	return true;
