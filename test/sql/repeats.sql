@@ -143,6 +143,36 @@ SELECT FROM pg_temp.age('again.v', '6 minutes');
 SELECT is((idem_record('acme', 'again.v', '{"n":2}', 'w2')).key, idem_key('acme', 'again.v', '{"n":2}', version => 1) || '-2', 'again, by version 2');
 SELECT is((idem_claim('acme', 'again.v', '{"n":2}', version => version)).effect_ref, 'w2', 'replayed, version ' || version) FROM unnest('{1,2}'::integer[]) version;
 
+-- A failure that is gone stays gone, whatever is set later.
+SELECT FROM idem_define('again.gone', key_fields => '{"k":"exact"}', failure_retention => '1 hour');
+BEGIN;
+SELECT is(idem_fail('acme', (idem_claim('acme', 'again.gone', '{"k":1}')).key), 'failed', 'a failure');
+COMMIT;
+SELECT FROM idem_define('again.gone', version => 2, key_fields => '{"k":"exact","b":"exact optional"}');
+SELECT FROM pg_temp.age('again.gone', '2 hours');
+SELECT is((idem_record('acme', 'again.gone', '{"k":1}', 'paid-1')).outcome, 'claimed', 'gone: done under version 2');
+SELECT is((idem_record('acme', 'again.gone', '{"k":1}', 'x', version => 1)).effect_ref, 'paid-1', 'and replayed under version 1');
+SELECT is(idem_define('again.gone', version => 1, repeat_after => '1 hour'), 'changed', 'repeat_after is switched on');
+SELECT is((idem_record('acme', 'again.gone', '{"k":1}', 'x', version => 1)).effect_ref, 'paid-1', 'which revives nothing');
+
+-- A failure of a later generation that is forgotten is nobody's, but for the number of the next.
+SELECT FROM idem_define('again.forget', key_fields => '{"k":"exact"}', failure_retention => '1 hour', repeat_after => '1 minute', key_prefix => 'af');
+SELECT FROM idem_record('acme', 'again.forget', '{"k":1,"x":1}');
+SELECT FROM pg_temp.age('again.forget', '2 minutes');
+BEGIN;
+SELECT is(idem_fail('acme', (idem_claim('acme', 'again.forget', '{"k":1,"x":1}')).key, '"secret of x 1"'), 'failed', 'a second generation that fails');
+COMMIT;
+SELECT FROM idem_define('again.forget', version => 2, key_fields => '{"k":"exact","b":"exact optional"}', failure_retention => '1 hour', repeat_after => '1 minute', key_prefix => 'af');
+SELECT FROM pg_temp.age('again.forget', '2 hours');
+SELECT is(idem_lookup('acme', 'again.forget', '{"k":1,"x":9}', version => version), NULL, 'is not told to another request, version ' || version) FROM unnest('{1,2}'::integer[]) version;
+SELECT is(idem_lookup('acme', idem_key('acme', 'again.forget', '{"k":1}', version => 1) || '-2'), NULL, 'nor by its key');
+BEGIN;
+SELECT is((c.outcome, right(c.key, 2))::text, '(claimed,-3)', 'and gives way to it, version ' || version) FROM unnest('{2}'::integer[]) version
+	CROSS JOIN LATERAL idem_claim('acme', 'again.forget', '{"k":1,"x":9}', version => version) c;
+ROLLBACK;
+SELECT is((r.outcome, right(r.key, 2))::text, '(claimed,-3)', 'version 1') FROM idem_record('acme', 'again.forget', '{"k":1,"y":9}', version => 1) r;
+SELECT is((idem_claim('acme', 'again.forget', '{"k":1}', version => 1)).differing_fields, '{y}', 'its fields have names of their own');
+
 -- Definitions
 SELECT is(idem_define('again.mail', repeat_after => '0'), 'changed', 'zero turns it off');
 SELECT is(repeat_after, NULL, 'as if it had never been there') FROM idem_operations WHERE operation = 'again.mail';
@@ -153,5 +183,5 @@ SELECT throws_ok(format('SELECT idem_define(%L, %s)', 'again.bad', arguments), '
 	($$identity => 'occurrence', repeat_after => '1 second'$$, 'operation "again.bad" is identified by an occurrence and takes no repeat_after')) v (arguments, message);
 SELECT throws_ok($$SELECT idem_define('again.pay', retention => '300 seconds')$$, 'ID002', 'invalid repeat_after of operation "again.pay"', 'nor may the retention become as short as that');
 
-SELECT FROM pg_temp.remove('again.mail', 'again.pay', 'again.call', 'again.sms', 'again.v');
+SELECT FROM pg_temp.remove('again.mail', 'again.pay', 'again.call', 'again.sms', 'again.v', 'again.gone', 'again.forget');
 SELECT * FROM finish();

@@ -72,6 +72,16 @@ SELECT throws_ok($$SELECT idem_drop_operation('link.a', 2)$$, 'ID002', NULL,
 	'what keeps version 3 apart from version 1 is not dropped before version 1');
 
 -- Definitions that would let keys be missed
+-- A claim of this transaction that shares the lower key says nothing of the row of another request.
+SELECT FROM idem_define('linked.beside', key_fields => '{"k":"exact"}');
+SELECT FROM idem_define('linked.beside', version => 2, key_fields => '{"k":"exact","b":"exact optional"}');
+SELECT is((idem_record('acme', 'linked.beside', '{"k":1,"b":2}', 'paid-2')).outcome, 'claimed', 'a row of version 2');
+BEGIN;
+SELECT is((idem_claim('acme', 'linked.beside', '{"k":1,"b":1}')).outcome, 'claimed', 'a claim beside it');
+SELECT is((idem_claim('acme', 'linked.beside', '{"k":1,"b":2}', version => 1)).effect_ref, 'paid-2', 'is not in the way of its old client');
+ROLLBACK;
+SELECT FROM pg_temp.remove('linked.beside');
+
 SELECT FROM pg_temp.remove('link.a');
 SELECT FROM idem_define('link.a', key_fields => '{"a":"exact"}');
 SELECT FROM idem_define('link.a', version => 3, key_fields => '{"a":"exact","b":"optional"}');
