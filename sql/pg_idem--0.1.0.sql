@@ -202,6 +202,22 @@ COMMENT ON COLUMN idem.late_report.generation IS 'of the key that the attempt ha
 COMMENT ON COLUMN idem.late_report.reported_by IS 'the user of the session';
 COMMENT ON COLUMN idem.late_report.fence IS 'the secret of the attempt';
 
+CREATE TABLE idem.provider_ref (
+	tenant       text        NOT NULL,
+	provider     text        NOT NULL CHECK (provider <> ''),
+	provider_ref text        NOT NULL CHECK (provider_ref <> ''),
+	key          uuid        NOT NULL,
+	generation   integer     NOT NULL,
+	bound_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+	PRIMARY KEY (tenant, provider, provider_ref)
+);
+CREATE INDEX provider_ref_key_idx ON idem.provider_ref (key);
+COMMENT ON TABLE idem.provider_ref IS 'ids that providers have given to effects: whose webhook is it, and was it done for another key';
+COMMENT ON COLUMN idem.provider_ref.provider IS 'a name for who gives the ids';
+COMMENT ON COLUMN idem.provider_ref.provider_ref IS 'the id';
+COMMENT ON COLUMN idem.provider_ref.key IS 'idem.key.key';
+COMMENT ON COLUMN idem.provider_ref.generation IS 'of the key that was bound';
+
 -- Unlogged: it can be lost at any time, and so no publication carries it to another server's ledger.
 CREATE UNLOGGED TABLE idem.sweep (
 	block_range integer     NOT NULL PRIMARY KEY,
@@ -223,6 +239,7 @@ SELECT pg_catalog.pg_extension_config_dump('idem.alias', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.path', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.decision', '');
 SELECT pg_catalog.pg_extension_config_dump('idem.late_report', '');
+SELECT pg_catalog.pg_extension_config_dump('idem.provider_ref', '');
 
 ------------------------------------------------------------------------------------------------
 -- Guards on the policies, raw SQL included
@@ -994,6 +1011,76 @@ CREATE FUNCTION idem_renew(tenant text, key text, fence bigint, lease interval D
 COMMENT ON FUNCTION idem_renew(text, text, bigint, interval) IS
 	'a heartbeat: the lease of the attempt is counted from now; returns its end';
 
+CREATE FUNCTION idem.require_fence(tenant text, key text, fence bigint) RETURNS void
+	LANGUAGE C VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pg_idem_require_fence';
+COMMENT ON FUNCTION idem.require_fence(text, text, bigint) IS 'raises an error unless the fence is the one of the key''s last attempt; locks the key';
+
+-- The generation that a key's text ends with.
+CREATE FUNCTION idem.generation_of(key text) RETURNS integer
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT coalesce(substring(key from '_[0-9a-f]{32}-([0-9]+)$')::integer, 1)
+$$;
+COMMENT ON FUNCTION idem.generation_of(text) IS 'the generation of a key';
+
+CREATE FUNCTION idem.key_text(key uuid, generation integer) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT o.key_prefix || '_' || replace(key_text.key::text, '-', '') || CASE WHEN generation > 1 THEN '-' || generation ELSE '' END
+		FROM idem.key k JOIN idem.operation o ON o.id = k.policy WHERE k.key = key_text.key
+$$;
+COMMENT ON FUNCTION idem.key_text(uuid, integer) IS 'a key that is in the ledger, as callers have it; NULL when it is gone';
+
+CREATE FUNCTION idem_bind(tenant text, key text, provider text, provider_ref text, fence bigint) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	own uuid;
+	bound idem.provider_ref;
+BEGIN
+	IF provider IS NULL OR provider_ref IS NULL THEN
+		RAISE EXCEPTION '% is NULL', CASE WHEN provider IS NULL THEN 'provider' ELSE 'provider_ref' END USING ERRCODE = '22004';
+	END IF;
+	IF provider = '' OR provider_ref = '' THEN
+		RAISE EXCEPTION '% is empty', CASE WHEN provider = '' THEN 'provider' ELSE 'provider_ref' END USING ERRCODE = '22023';
+	END IF;
+	PERFORM idem.require_fence(tenant, key, fence);
+	own := substring(key from '_([0-9a-f]{32})(-[0-9]+)?$')::uuid;
+	LOOP
+		INSERT INTO idem.provider_ref (tenant, provider, provider_ref, key, generation)
+			VALUES (idem_bind.tenant, idem_bind.provider, idem_bind.provider_ref, own, idem.generation_of(idem_bind.key)) ON CONFLICT DO NOTHING;
+		IF FOUND THEN
+			RETURN 'bound';
+		END IF;
+		SELECT r.* INTO bound FROM idem.provider_ref r
+			WHERE r.tenant = idem_bind.tenant AND r.provider = idem_bind.provider AND r.provider_ref = idem_bind.provider_ref;
+		EXIT WHEN FOUND; -- else it was deleted in between
+	END LOOP;
+	IF bound.key = own THEN
+		RETURN 'already';
+	END IF;
+	RAISE EXCEPTION 'the reference of provider "%" is bound to key "%"', provider, coalesce(idem.key_text(bound.key, bound.generation), bound.key::text) USING ERRCODE = 'ID02D',
+		DETAIL = 'Two intents cannot have the same effect at the provider.',
+		HINT = 'Look both up: either the provider has taken two requests for one, or the reference is another one''s.';
+END $$;
+COMMENT ON FUNCTION idem_bind(text, text, text, text, bigint) IS
+	'writes the id that a provider has given to the effect onto its key: bound, or already. An id belongs to one key';
+
+CREATE FUNCTION idem_find(tenant text, provider text, provider_ref text, wait interval DEFAULT '0') RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	found_key text;
+	give_up timestamptz := clock_timestamp() + wait;
+BEGIN
+	LOOP
+		SELECT idem.key_text(r.key, r.generation) INTO found_key FROM idem.provider_ref r
+			WHERE r.tenant = idem_find.tenant AND r.provider = idem_find.provider AND r.provider_ref = idem_find.provider_ref;
+		IF found_key IS NOT NULL OR clock_timestamp() >= give_up IS NOT false THEN
+			RETURN found_key;
+		END IF;
+		PERFORM pg_sleep(0.02);
+	END LOOP;
+END $$;
+COMMENT ON FUNCTION idem_find(text, text, text, interval) IS
+	'the key that a provider''s id was bound to; NULL when none is. A webhook can come before the binding is committed: wait says how long to look again';
+
 CREATE FUNCTION idem_take(operation text, max_keys integer DEFAULT 1, lease interval DEFAULT NULL, tenant text DEFAULT NULL)
 	RETURNS TABLE (key_tenant text, key text, outcome text, action text, attempt integer, fence bigint, state text,
 	               arguments jsonb, sent_at timestamptz, lease_end timestamptz)
@@ -1246,12 +1333,13 @@ CREATE VIEW idem_pending AS
 	           WHEN 'claimed' THEN 'the next claim or idem_take does it'
 	           WHEN 'takeover' THEN 'the next claim or idem_take looks it up at the provider, or sends it again'
 	           ELSE 'a person decides: idem_resolve' END AS next_step,
-	       p.arguments IS NOT NULL AS arguments_stored, p.late_effect_refs, p.note
+	       p.arguments IS NOT NULL AS arguments_stored, p.provider_refs, p.late_effect_refs, p.note
 	FROM (SELECT k.tenant, o.operation, o.version,
 	             o.key_prefix || '_' || pg_catalog.replace(k.key::text, '-', '') || coalesce('-' || k.generation::text, '') AS key,
 	             CASE k.state WHEN 'p' THEN 'claimed' WHEN 'o' THEN 'sending' WHEN 'u' THEN 'unknown' WHEN 'r' THEN 'released' END AS state,
 	             k.attempt, o.max_attempts, o.provider_window, k.claimed_at, k.lease_end, k.sent_at, k.retry_at, k.arguments, k.note,
 	             idem.next_outcome(k.policy, k.state, k.attempt, k.attempts_before, k.claimed_at, k.lease_end, k.sent_at, k.retry_at) AS next_outcome,
+	             (SELECT pg_catalog.array_agg(r.provider || ' ' || r.provider_ref ORDER BY r.bound_at) FROM idem.provider_ref r WHERE r.key = k.key) AS provider_refs,
 	             (SELECT pg_catalog.array_agg(r.effect_ref ORDER BY r.reported_at) FROM idem.late_report r WHERE r.key = k.key) AS late_effect_refs
 	      FROM idem.key k LEFT JOIN idem.operation o ON o.id = k.policy WHERE k.completed_at IS NULL) p;
 COMMENT ON VIEW idem_pending IS 'external effects that are not finished: since when, why, and what happens next. next_outcome is what a claim would be answered now';
@@ -1289,6 +1377,8 @@ BEGIN
 		@extschema@.idem_mark_sending(text, text, bigint),
 		@extschema@.idem_renew(text, text, bigint, interval),
 		@extschema@.idem_report_late(text, text, bigint, text),
+		@extschema@.idem_bind(text, text, text, text, bigint),
+		@extschema@.idem_find(text, text, text, interval),
 		@extschema@.idem_unknown(text, text, bigint),
 		@extschema@.idem_lookup(text, text),
 		@extschema@.idem_lookup(text, text, jsonb, text, integer)
@@ -1325,6 +1415,9 @@ REVOKE ALL ON FUNCTION
 	idem_renew(text, text, bigint, interval),
 	idem_report_late(text, text, bigint, text),
 	idem_take(text, integer, interval, text),
+	idem.require_fence(text, text, bigint), idem.generation_of(text), idem.key_text(uuid, integer),
+	idem_bind(text, text, text, text, bigint),
+	idem_find(text, text, text, interval),
 	idem_resolve(text, text, text, text, jsonb, text, boolean),
 	idem_lookup(text, text),
 	idem_lookup(text, text, jsonb, text, integer),

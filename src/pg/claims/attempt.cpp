@@ -54,8 +54,8 @@ struct Found {
 	const Policy *policy;
 };
 
-// The row of an attempt under way that has the fence, under the key's lock.
-Found require_attempt(const Attempt &attempt, const char *function) {
+// The row whose last attempt has the fence, under the key's lock.
+Found require_owned(const Attempt &attempt, const char *function) {
 	require_writable(function);
 	const KeyName name = require_key(attempt.tenant, attempt.key);
 	if (const Claim *own = find_claim(name.key); own != nullptr && own->tenant == attempt.tenant &&
@@ -71,10 +71,16 @@ Found require_attempt(const Attempt &attempt, const char *function) {
 		not_under_way(row);
 	if (!attempt.has_fence || !row.has_fence || row.fence != attempt.fence)
 		stale_fence(attempt.has_fence);
+	return found;
+}
+
+// The same for an attempt that is under way.
+Found require_attempt(const Attempt &attempt, const char *function) {
+	const Found found = require_owned(attempt, function);
 	if (found.probe.own)
 		not_committed(function);
-	if (!is_open(row.state))
-		not_under_way(row);
+	if (!is_open(found.probe.row.state))
+		not_under_way(found.probe.row);
 	return found;
 }
 
@@ -129,6 +135,10 @@ Micros renew(const Attempt &attempt, Micros lease) {
 	require_update(found.ledger, found.probe.tid, row);
 	close_ledger(found.ledger);
 	return row.lease_end;
+}
+
+void require_fence(const Attempt &attempt) {
+	close_ledger(require_owned(attempt, "idem_bind()").ledger);
 }
 
 void report_late(const Attempt &attempt, std::string_view effect_ref) {

@@ -28,6 +28,10 @@ std::string_view mark_sending(const Attempt &attempt);
 // Raises what mark_sending raises, but ID028 and ID029; ID023 also after idem_unknown and idem_release.
 Micros renew(const Attempt &attempt, Micros lease);
 
+// Raises what mark_sending raises but ID023, ID028 and ID029, unless the fence is the one of the key's last attempt,
+// whatever became of it. The key stays locked.
+void require_fence(const Attempt &attempt);
+
 // Keeps what an attempt has to say that was fenced off. Raises ID021 as above; ID022 for a fence that was not
 // given; ID027 when the fence is the one of the present attempt, which can still finish the key.
 void report_late(const Attempt &attempt, std::string_view effect_ref);

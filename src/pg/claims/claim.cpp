@@ -24,6 +24,7 @@ extern "C" {
 #include "pg/errors.hpp"
 #include "pg/intervals.hpp"
 #include "pg/storage/alias.hpp"
+#include "pg/storage/companions.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/shape.hpp"
@@ -177,6 +178,7 @@ Answer own(const Ledger &ledger, const Request &request, const ClaimOptions &opt
 		refuse_if_referenced(ledger.table);
 		if (!delete_row(ledger, found.probe.tid))
 			return answer_in_flight(request);
+		delete_companions({&found.probe.row.key, 1}, Companions::ButAliases);
 	}
 	return own_first(request, options, nullptr, *request.policy);
 }

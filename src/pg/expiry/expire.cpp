@@ -16,7 +16,7 @@ extern "C" {
 #include "pg/claims/match.hpp"
 #include "pg/expiry/sweep_memory.hpp"
 #include "pg/policy/policy.hpp"
-#include "pg/storage/alias.hpp"
+#include "pg/storage/companions.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/row_codec.hpp"
@@ -91,7 +91,7 @@ private:
 				remove(candidates[i]);
 		}
 		ReleaseBuffer(buffer);
-		delete_aliases({gone_, gone_count_});
+		delete_companions({gone_, gone_count_}, Companions::All);
 		return room;
 	}
 

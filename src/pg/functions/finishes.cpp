@@ -65,6 +65,7 @@ PG_FUNCTION_INFO_V1(pg_idem_resolve);
 PG_FUNCTION_INFO_V1(pg_idem_mark_sending);
 PG_FUNCTION_INFO_V1(pg_idem_renew);
 PG_FUNCTION_INFO_V1(pg_idem_report_late);
+PG_FUNCTION_INFO_V1(pg_idem_require_fence);
 
 Datum pg_idem_complete(PG_FUNCTION_ARGS) {
 	return finish_datum(fcinfo, {Ending::Complete, 2, 3, 4, -1});
@@ -102,6 +103,11 @@ Datum pg_idem_mark_sending(PG_FUNCTION_ARGS) {
 
 Datum pg_idem_renew(PG_FUNCTION_ARGS) {
 	PG_RETURN_TIMESTAMPTZ(renew(attempt_argument(fcinfo), lease_argument(fcinfo, 3)));
+}
+
+Datum pg_idem_require_fence(PG_FUNCTION_ARGS) {
+	require_fence(attempt_argument(fcinfo));
+	PG_RETURN_VOID();
 }
 
 Datum pg_idem_report_late(PG_FUNCTION_ARGS) {

@@ -7,9 +7,6 @@ extern "C" {
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "storage/bufmgr.h"
-#include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -143,29 +140,6 @@ void delete_own_aliases(const Digest128 &key, std::span<const Digest128> aliases
 		systable_endscan(scan);
 	}
 	table_close(table, NoLock);
-}
-
-void delete_aliases(std::span<const Digest128> keys) {
-	if (keys.empty())
-		return;
-	Relation table = open_aliases(RowExclusiveLock);
-	const BlockNumber blocks = RelationGetNumberOfBlocks(table);
-	table_close(table, NoLock);
-	if (blocks == 0)
-		return;
-	auto *elements = static_cast<Datum *>(palloc(sizeof(Datum) * keys.size()));
-	for (std::size_t i = 0; i < keys.size(); ++i)
-		elements[i] = PointerGetDatum(keys[i].data());
-	ArrayType *array = construct_array(elements, static_cast<int>(keys.size()), UUIDOID, UUID_LEN,
-	                                   false, TYPALIGN_CHAR);
-	Oid types[] = {UUIDARRAYOID};
-	Datum values[] = {PointerGetDatum(array)};
-	if (SPI_connect() != SPI_OK_CONNECT ||
-	    SPI_execute_with_args(
-			"DELETE FROM idem.alias a WHERE a.key OPERATOR(pg_catalog.=) ANY ($1)", 1, types,
-			values, nullptr, false, 0) != SPI_OK_DELETE ||
-	    SPI_finish() != SPI_OK_FINISH)
-		elog(ERROR, "could not delete the aliases of expired keys");
 }
 
 } // namespace pg_idem

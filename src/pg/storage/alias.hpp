@@ -47,8 +47,4 @@ void insert_aliases(const Digest128 &key, std::span<const Digest128> aliases);
 // Deletes those of a row that this transaction has inserted.
 void delete_own_aliases(const Digest128 &key, std::span<const Digest128> aliases);
 
-// Deletes the aliases of keys whose rows were deleted, as far as the transaction's snapshot shows them:
-// one that stays leads to no row. Costs nothing while there are none at all.
-void delete_aliases(std::span<const Digest128> keys);
-
 } // namespace pg_idem

@@ -11,7 +11,9 @@ namespace pg_idem {
 namespace {
 
 constexpr const char *table_names[] = {
-	"key", "alias", "path", "decision", "late_report", "operation", "retention_change", "sweep"};
+	"key",         "alias",        "path",      "decision",
+	"late_report", "provider_ref", "operation", "retention_change",
+	"sweep"};
 constexpr int table_count = lengthof(table_names);
 
 struct Known {
@@ -22,7 +24,7 @@ struct Known {
 
 Known known[table_count];
 
-// A message for a relation that is none of ours (an index, another table) costs eight comparisons.
+// A message for a relation that is none of ours (an index, another table) costs nine comparisons.
 void forget(Datum, Oid relid) {
 	for (Known &table : known) {
 		if (relid == InvalidOid || relid == table.oid) {

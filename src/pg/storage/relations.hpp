@@ -7,7 +7,17 @@ extern "C" {
 
 namespace pg_idem {
 
-enum class Table { Key, Alias, Path, Decision, LateReport, Operation, RetentionChange, Sweep };
+enum class Table {
+	Key,
+	Alias,
+	Path,
+	Decision,
+	LateReport,
+	ProviderRef,
+	Operation,
+	RetentionChange,
+	Sweep
+};
 
 // The table's OID, or InvalidOid when the extension is not in this database (or no longer).
 Oid find_table(Table table);
