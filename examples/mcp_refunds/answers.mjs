@@ -5,6 +5,9 @@ const again = "Call again with the same arguments; do not change them, and do no
 
 const answers = {
 	done: (c) => ["done_now", `DONE NOW by this call: ${c.effect_ref}.`],
+	settled: (c) => ["settled",
+		`IT IS DONE, ONCE: ${c.effect_ref}. An earlier attempt was lost on the way, and this call has found out. `
+		+ "Do not report it as a second one."],
 	replayed: (c) => ["already_done",
 		`NOTHING WAS DONE NOW. This was already done by an earlier call, at ${c.completed_at.toISOString()}: ${c.effect_ref}. `
 		+ "Do not report it as a new one."],
@@ -45,7 +48,7 @@ export function answer(claim) {
 		read_existing_effect: outcome === "conflict"
 			? { tool: "read_effect", arguments: { reference: claim.key } } : null,
 	});
-	return said(words, facts, outcome !== "done" && outcome !== "replayed");
+	return said(words, facts, !["done", "settled", "replayed"].includes(outcome));
 }
 
 // The same for a call that only reads.
@@ -55,6 +58,12 @@ export function describe(claim) {
 	const words = `As of now: ${outcome === "replayed" ? "done" : message}. Nothing was done by reading it.`;
 	return said(words, drop({ reference: key, outcome, effect: effect_ref, receipt: response, asked,
 		done_at: completed_at?.toISOString() }), false);
+}
+
+// Something failed between here and the ledger. The next call finds out.
+export function confess() {
+	return said(`NOT KNOWN whether it was done: something failed on the way. ${again}`,
+		{ status: "unknown", done_by_this_call: false }, true);
 }
 
 export function refuse(why) {

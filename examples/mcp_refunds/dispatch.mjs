@@ -50,7 +50,7 @@ export async function carryOut(claim) {
 		return giveUp(claim, error);
 	}
 	return finish(claim, "idem_complete($1, $2, $4, $5, fence => $3)", [receipt.id, receipt],
-		{ outcome: "done", effect_ref: receipt.id, response: receipt });
+		{ outcome: claim.action === "do" ? "done" : "settled", effect_ref: receipt.id, response: receipt });
 }
 
 async function send(claim) {

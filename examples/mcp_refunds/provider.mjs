@@ -86,6 +86,7 @@ const server = createServer(async (request, response) => {
 	}
 	response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 });
+server.keepAliveTimeout = 0; // no idle connection is closed under a client that is about to use it
 server.listen(0, "127.0.0.1", () => {
 	console.log(`listening on http://127.0.0.1:${server.address().port}`);
 });

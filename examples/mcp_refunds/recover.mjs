@@ -11,7 +11,7 @@ for (const operation of ["create_refund", "send_credit"]) {
 		if (rows.length === 0) break;
 		const done = await carryOut({ operation, ...rows[0] });
 		console.log(`${operation} ${done.key}: ${done.outcome} ${done.effect_ref ?? ""}`);
-		if (done.outcome !== "done") break; // not a loop on a provider that is down
+		if (!done.effect_ref) break; // not a loop on a provider that is down
 	}
 }
 await database.end();

@@ -6,7 +6,7 @@ import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
-import { answer, describe, refuse } from "./answers.mjs";
+import { answer, confess, describe, refuse } from "./answers.mjs";
 import { database, dispatch, lookUp, pays } from "./dispatch.mjs";
 import { answerSchema, apiTools } from "./tools.mjs";
 
@@ -47,8 +47,7 @@ async function callSafely({ params }) {
 	} catch (error) {
 		if (/^ID01/.test(error.code)) return refuse(`The request is wrong: ${error.message}.`);
 		console.error(error);
-		return { content: [{ type: "text", text: "NOT KNOWN whether it was done: something failed on the way. "
-			+ "Call again with the same arguments; the answer will say what happened." }], isError: true };
+		return confess();
 	}
 }
 
@@ -63,6 +62,7 @@ server.setRequestHandler(CallToolRequestSchema, (request) => {
 await server.connect(new StdioServerTransport());
 
 // When the host is gone, what is under way is finished: the answer waits in the ledger.
+process.stdout.on("error", () => {});
 process.stdin.on("end", async () => {
 	await Promise.allSettled(underWay);
 	process.exit();

@@ -1,5 +1,11 @@
 -- What the tool server of this folder needs in its database.
 
+--   psql -v lease='2 seconds' -f setup.sql     where nobody wants to wait for a lease
+\if :{?lease}
+\else
+	\set lease '30 seconds'
+\endif
+
 CREATE EXTENSION IF NOT EXISTS pg_idem;
 
 CREATE SCHEMA mcp_refunds;
@@ -17,7 +23,7 @@ SELECT idem_define('create_refund',
 	effect           => 'external',
 	sending          => 'recorded',
 	provider_window  => '24 hours',
-	lease            => '30 seconds');
+	lease            => :'lease');
 
 -- Two credits of one amount to one customer can both be meant, so no argument tells a repeat from a
 -- second one. The step of the plan does: its occurrence is minted when the step is planned.
@@ -28,7 +34,7 @@ SELECT idem_define('send_credit',
 	effect           => 'external',
 	sending          => 'recorded',
 	provider_window  => '24 hours',
-	lease            => '30 seconds');
+	lease            => :'lease');
 
 -- Normalisers are for key fields, and the amount is none. This operation is never claimed: it lends
 -- us its normalisers, which make 12.5, "12.50" and 1.25e1 pounds 1250 pence, and refuse 12.505.

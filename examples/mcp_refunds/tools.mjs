@@ -47,7 +47,7 @@ export const answerSchema = {
 	type: "object",
 	properties: {
 		status: {
-			enum: ["done_now", "already_done", "declined", "under_way", "not_done", "conflict",
+			enum: ["done_now", "settled", "already_done", "declined", "under_way", "not_done", "conflict",
 				"unresolved", "unknown"],
 		},
 		done_by_this_call: { type: "boolean" },
@@ -59,5 +59,5 @@ export const answerSchema = {
 		differing_fields: { type: "array", items: { type: ["string", "null"] } },
 		read_existing_effect: { type: "object" },
 	},
-	required: ["status", "done_by_this_call", "reference"],
+	required: ["status", "done_by_this_call"],
 };
