@@ -12,7 +12,7 @@ const model = await Model.start();
 for (const { occurrence, tool, arguments: args } of steps) {
 	const { words, ...answer } = (await model.insist(tool, args, occurrence)).at(-1);
 	await database.query("UPDATE mcp_refunds.step SET answer = $2 WHERE occurrence = $1", [occurrence, answer]);
-	console.log(`${tool}: ${answer.status}`);
+	console.log(`${answer.status} ${answer.reference}: ${words}`);
 }
 await model.stop();
 await database.end();

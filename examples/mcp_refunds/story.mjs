@@ -42,7 +42,8 @@ async function tell(scene, answers) {
 	const done = keys.filter((key) => effects[key]).length;
 	// A wait has no fixed number of turns, so turns that say the same are told once.
 	const said = answers.map(({ status }) => status).filter((status, n, all) => status !== all[n - 1]);
-	console.log(`${scene}: ${said.join(", ")} | keys ${keys.length}, requests ${sent}, effects ${done}`);
+	const fresh = answers.filter(({ words }) => words?.startsWith("DONE NOW")).length;
+	console.log(`${scene}: ${said.join(", ")} | keys ${keys.length}, requests ${sent}, effects ${done}, told as new ${fresh}`);
 }
 
 const scenes = {
@@ -98,10 +99,6 @@ const scenes = {
 		return [await model.call(tool, refund(7)), await model.call(tool, reworded(refund(7), 1))];
 	},
 
-	"killed when claimed": () => killedWhen("claimed", 8),
-	"killed when about to send": () => killedWhen("sending", 9),
-	"killed when sent": () => killedWhen("sent", 10),
-
 	async "killed while the provider works"(model) {
 		const victim = await Model.start();
 		await next("hold");
@@ -149,8 +146,15 @@ const scenes = {
 		const second = orchestrator();
 		let words = "";
 		for await (const piece of second.stdout) words += piece;
-		return [...words.matchAll(/: (\w+)/g)].map(([, status]) => ({ status }));
+		return [...words.matchAll(/(\w+) (crdt_\w+): (.*)/g)].map(([, status, reference, words]) => ({ status, reference, words }));
 	},
+};
+
+// These touch nothing that the others do, so they are played together.
+const deaths = {
+	"killed when claimed": () => killedWhen("claimed", 8),
+	"killed when about to send": () => killedWhen("sending", 9),
+	"killed when sent": () => killedWhen("sent", 10),
 };
 
 async function killedWhen(place, number) {
@@ -165,5 +169,7 @@ async function killedWhen(place, number) {
 const model = await Model.start();
 const { tools } = await model.client.listTools();
 console.log(`a model may fill: ${Object.keys(tools.find(({ name }) => name === tool).inputSchema.properties).sort().join(", ")}`);
+const died = Object.values(deaths).map((play) => play());
+for (const [n, scene] of Object.keys(deaths).entries()) await tell(scene, await died[n]);
 for (const [scene, play] of Object.entries(scenes)) await tell(scene, await play(model));
 await model.stop();
