@@ -55,6 +55,10 @@ CREATE TABLE mcp_refunds.step (
 	planned_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
+-- Two steps for the story, equal in all but their occurrence.
+INSERT INTO mcp_refunds.step (tool, arguments)
+SELECT 'send_credit', '{"customer": "C-7", "amount": "20.00", "currency": "eur"}' FROM generate_series(1, 2);
+
 -- Calls that contradict an earlier one. A person reads them; asking again adds nothing.
 CREATE TABLE mcp_refunds.review (
 	reference        text        NOT NULL,

@@ -32,8 +32,10 @@ async function asked(begin) {
 	return { answer: under };
 }
 
-const refund = (number, changes) => ({ ticket: `T-${number}`, charge_id: `ch_${number}`, amount: "12.50", currency: "gbp", ...changes });
 const tool = "create_refund";
+const refund = (number, changes) =>
+	({ ticket: `T-${number}`, charge_id: `ch_${number}`, amount: "12.50", currency: "gbp", ...changes });
+const credit = { customer: "C-7", amount: "20.00", currency: "eur" };
 
 async function tell(scene, answers) {
 	const keys = [...new Set(answers.map(({ reference }) => reference).filter(Boolean))];
@@ -43,7 +45,8 @@ async function tell(scene, answers) {
 	// A wait has no fixed number of turns, so turns that say the same are told once.
 	const said = answers.map(({ status }) => status).filter((status, n, all) => status !== all[n - 1]);
 	const fresh = answers.filter(({ words }) => words?.startsWith("DONE NOW")).length;
-	console.log(`${scene}: ${said.join(", ")} | keys ${keys.length}, requests ${sent}, effects ${done}, told as new ${fresh}`);
+	console.log(`${scene}: ${said.join(", ")} | `
+		+ `keys ${keys.length}, requests ${sent}, effects ${done}, told as new ${fresh}`);
 }
 
 const scenes = {
@@ -58,12 +61,20 @@ const scenes = {
 		console.log(`  ${conflict.words}`);
 		const { tool: reader, arguments: args } = conflict.read_existing_effect;
 		const existing = await model.call(reader, args);
-		console.log(`  differing ${conflict.differing_fields}; the earlier one asked for ${existing.asked.amount}: ${existing.outcome}`);
+		console.log(`  the earlier one asked for ${existing.asked.amount}: ${existing.outcome}`);
 		return [conflict, existing];
 	},
 
 	async "makes up a key"(model) {
 		return [await model.call(tool, refund(2, { idempotency_key: "retry-2" }))];
+	},
+
+	async "asks for half a penny"(model) {
+		return [await model.call(tool, refund(2, { amount: "12.505" }))];
+	},
+
+	async "strays from the plan"(model) {
+		return [await model.call("send_credit", credit), await model.call("send_credit", credit, "step-9")];
 	},
 
 	async "asks twice at once"(model) {
@@ -138,38 +149,37 @@ const scenes = {
 
 	// Two equal steps are two effects. The orchestrator dies in the first.
 	async "the orchestrator is killed"() {
-		const orchestrator = () => spawn(process.execPath, [here("orchestrator.mjs")], { stdio: ["ignore", "pipe", "inherit"] });
+		const orchestrator = () =>
+			spawn(process.execPath, [here("orchestrator.mjs")], { stdio: ["ignore", "pipe", "inherit"] });
 		await next("hold");
 		const { answer: first } = await asked(orchestrator);
 		first.kill("SIGKILL");
 		await go();
 		const second = orchestrator();
-		let words = "";
-		for await (const piece of second.stdout) words += piece;
-		return [...words.matchAll(/(\w+) (crdt_\w+): (.*)/g)].map(([, status, reference, words]) => ({ status, reference, words }));
+		let lines = "";
+		for await (const piece of second.stdout) lines += piece;
+		return [...lines.matchAll(/(\w+) (crdt_\w+): (.*)/g)]
+			.map(([, status, reference, words]) => ({ status, reference, words }));
 	},
 };
 
-// These touch nothing that the others do, so they are played together.
+// A server dies at each of these places, and another one is started.
 const deaths = {
-	"killed when claimed": () => killedWhen("claimed", 8),
-	"killed when about to send": () => killedWhen("sending", 9),
-	"killed when sent": () => killedWhen("sent", 10),
+	"killed when claimed": ["claimed", 8],
+	"killed when about to send": ["sending", 9],
+	"killed when sent": ["sent", 10],
 };
-
-async function killedWhen(place, number) {
+const lastWords = await Promise.all(Object.values(deaths).map(async ([place, number]) => {
 	const victim = await Model.start({ DIE_AT: place });
-	const answers = [await victim.call(tool, refund(number))];
-	const model = await Model.start();
-	answers.push(...await model.insist(tool, reworded(refund(number), 1)));
-	await model.stop();
-	return answers;
+	return victim.call(tool, refund(number));
+}));
+const model = await Model.start();
+for (const [n, [scene, [, number]]] of Object.entries(deaths).entries()) {
+	await tell(scene, [lastWords[n], ...await model.insist(tool, refund(number))]);
 }
 
-const model = await Model.start();
 const { tools } = await model.client.listTools();
-console.log(`a model may fill: ${Object.keys(tools.find(({ name }) => name === tool).inputSchema.properties).sort().join(", ")}`);
-const died = Object.values(deaths).map((play) => play());
-for (const [n, scene] of Object.keys(deaths).entries()) await tell(scene, await died[n]);
+const { inputSchema } = tools.find(({ name }) => name === tool);
+console.log(`a model may fill: ${Object.keys(inputSchema.properties).sort().join(", ")}`);
 for (const [scene, play] of Object.entries(scenes)) await tell(scene, await play(model));
 await model.stop();
