@@ -24,7 +24,8 @@ TestRecipe::TestRecipe(RecipeTexts texts) : texts_(std::move(texts)) {
 	          [](const KeyField &a, const KeyField &b) { return path_before(a.path, b.path); });
 	std::sort(unchecked_.begin(), unchecked_.end(), path_before);
 	std::sort(unbound_.begin(), unbound_.end(), path_before);
-	recipe_ = {texts_.identity, texts_.operation, texts_.version, fields_, unchecked_, unbound_};
+	recipe_ = {texts_.identity, texts_.operation, texts_.version, fields_,
+	           unchecked_,      unbound_,         true,           {}};
 }
 
 Path TestRecipe::path(std::string_view text) {

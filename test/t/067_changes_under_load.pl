@@ -80,9 +80,9 @@ is( $node->safe_psql('postgres', q{
 	WHERE o.version - 1 <> (SELECT count(*) FROM idem.alias a WHERE a.key = k.key)}),
 	'0', 'C137: every key has an alias under each lower version');
 is( ask($node, q{
-		SELECT bt_index_check(indexrelid, true) FROM pg_index
-		WHERE indrelid = 'idem.key'::regclass}),
-	'', 'every row is in the index');
+		SELECT count(*) FROM (SELECT bt_index_check(indexrelid, true) FROM pg_index
+		WHERE indrelid = 'idem.key'::regclass OFFSET 0) s}),
+	'3', 'every row is in each index that it belongs into');
 
 $node->stop;
 done_testing();

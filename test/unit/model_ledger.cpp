@@ -102,7 +102,7 @@ bool mark(Key &key, Small fence, const Setting &setting) {
 	if (!is_attempt(key, fence, setting.fault != Fault::MarkIgnoresFence) || key.lease_left == over)
 		return false;
 	const Micros window = window_of(setting);
-	if (window > 0 && key.was_sent && setting.fault != Fault::MarkIgnoresWindow &&
+	if (window > 0 && key.state == State::Open && setting.fault != Fault::MarkIgnoresWindow &&
 	    !is_inside_window(now + key.lease_left, 0, now - key.sent_age, window))
 		return false;
 	if (key.state == State::Open)

@@ -113,8 +113,10 @@ std::string_view mark_sending(const Attempt &attempt) {
 	Row &row = found.probe.row;
 	const Micros now = GetCurrentTimestamp();
 	require_lease(row, now);
-	require_window(row, *found.policy);
 	const bool already = row.state == State::Open;
+	// What is known not to have happened may be sent whatever the provider remembers of attempts before it.
+	if (already)
+		require_window(row, *found.policy);
 	if (!already) {
 		row.state = State::Open;
 		if (!row.was_sent) {
