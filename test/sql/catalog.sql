@@ -35,7 +35,7 @@ SELECT is_empty($$SELECT name FROM member_function WHERE lanname <> 'c' AND
 SELECT set_eq($$SELECT name FROM member_function WHERE prosecdef$$, ARRAY[
 	'idem_define(text,integer,text,jsonb,text[],text,text,interval,interval,interval,interval,integer,boolean,text,text,interval,text,text,interval,integer,integer[],text,text[])',
 		'idem_retire_version(text,integer)', 'idem_drop_operation(text,integer)', 'idem_expire(integer)',
-	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem_problem(idem.claim,text,text)'],
+	'idem_lint_schema(jsonb)', 'idem_strip_schema(jsonb)', 'idem_retryable(integer,text)', 'idem_bind(text,text,text,text,bigint)', 'idem_find(text,text,text,interval)', 'idem_problem(idem.claim,text,text)'],
 	'C081: these run as their owner, and no other');
 SELECT is_empty($$SELECT name FROM member_function WHERE prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)$$,
 	'C081: with their search_path pinned');
@@ -47,7 +47,7 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		'idem_check s r', 'idem_lookup v r',
 	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_claim_many v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
-	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_guard v u', 'idem_problem i s', 'idem_problem s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
+	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_bind v u', 'idem_find v r', 'idem_guard v u', 'idem_problem i s', 'idem_problem s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
 SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$,
@@ -87,11 +87,11 @@ SELECT ok(obj_description((SELECT oid FROM pg_extension WHERE extname = 'pg_idem
 
 -- Tables
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'r'$$,
-	'{key, alias, path, decision, late_report, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
+	'{key, alias, path, decision, late_report, provider_ref, operation, retention_change, sweep, field_pattern}'::text[], 'the tables');
 SELECT is_empty($$SELECT relname FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind IN ('r', 'i', 't') AND relpersistence <> 'p' AND relname !~ '^sweep'$$,
 	'C118: none is unlogged, but the one that may be lost at any time');
 SELECT set_eq($$SELECT unnest(extconfig)::regclass::text FROM pg_extension WHERE extname = 'pg_idem'$$,
-	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.path, idem.decision, idem.late_report, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
+	'{idem.operation, idem.retention_change, idem.key, idem.alias, idem.path, idem.decision, idem.late_report, idem.provider_ref, idem.field_pattern}'::text[], 'C113: what pg_dump takes along');
 SELECT is_empty($$SELECT unnest(extcondition) FROM pg_extension WHERE extname = 'pg_idem' EXCEPT SELECT ''$$,
 	'C113: whole');
 SELECT is_empty($$SELECT relname, relkind FROM pg_class WHERE relnamespace = 'idem'::regnamespace AND relkind = 'S'$$,
