@@ -112,7 +112,8 @@ CREATE TABLE idem.key (
 	sent_at          timestamptz,
 	retry_at         timestamptz,
 	attempts_before  integer,
-	subject          uuid
+	subject          uuid,
+	in_doubt         boolean
 );
 -- Of what is not finished: few rows, of external effects, which a worker and a person look for.
 CREATE INDEX key_unfinished_idx ON idem.key (policy) WHERE completed_at IS NULL;
@@ -138,9 +139,10 @@ COMMENT ON COLUMN idem.key.attempt IS 'external effects: number of the present a
 COMMENT ON COLUMN idem.key.note IS 'what the person who resolved the key wrote';
 COMMENT ON COLUMN idem.key.arguments IS 'the arguments as they were claimed, when the policy has them stored';
 COMMENT ON COLUMN idem.key.sent_at IS 'external effects: when the first attempt was sent, as far as is known; provider_window counts from it';
-COMMENT ON COLUMN idem.key.retry_at IS 'released: when the next attempt may begin; NULL: at once';
+COMMENT ON COLUMN idem.key.retry_at IS 'released or unknown: when the next attempt may begin; NULL: at once';
 COMMENT ON COLUMN idem.key.attempts_before IS 'attempts before a person said retry, which do not count for max_attempts';
 COMMENT ON COLUMN idem.key.subject IS 'first 128 bits of the SHA-256 of what the intent shares with others that must not be under way at once';
+COMMENT ON COLUMN idem.key.in_doubt IS 'true: an attempt before the present one may have taken effect';
 COMMENT ON COLUMN idem.key.generation IS 'how often the intent was repeated on purpose, from 1 (NULL); part of the key from 2 on';
 
 CREATE TABLE idem.alias (
@@ -991,15 +993,16 @@ CREATE FUNCTION idem_fail(tenant text, key text, error jsonb DEFAULT NULL, fence
 COMMENT ON FUNCTION idem_fail(text, text, jsonb, bigint) IS
 	'records that a claim failed for good: repeats get the stored error for failure_retention';
 
-CREATE FUNCTION idem_release(tenant text, key text, fence bigint DEFAULT NULL, retry_after interval DEFAULT NULL) RETURNS text
+CREATE FUNCTION idem_release(tenant text, key text, fence bigint DEFAULT NULL, retry_after interval DEFAULT NULL,
+                             verified boolean DEFAULT false) RETURNS text
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_release';
-COMMENT ON FUNCTION idem_release(text, text, bigint, interval) IS
-	'gives a claim back whose effect is known not to have happened: the next claim of the same request owns it, after retry_after if that is given';
+COMMENT ON FUNCTION idem_release(text, text, bigint, interval, boolean) IS
+	'gives a claim back whose effect is known not to have happened: the next claim of the same request owns it, after retry_after if that is given. After a takeover that has to be known of the attempts before as well: unless it is verified, the key is unknown again';
 
-CREATE FUNCTION idem_unknown(tenant text, key text, fence bigint DEFAULT NULL) RETURNS text
+CREATE FUNCTION idem_unknown(tenant text, key text, fence bigint DEFAULT NULL, retry_after interval DEFAULT NULL) RETURNS text
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_unknown';
-COMMENT ON FUNCTION idem_unknown(text, text, bigint) IS
-	'ends the lease of an external claim whose outcome is unknown: repeats answer unresolved';
+COMMENT ON FUNCTION idem_unknown(text, text, bigint, interval) IS
+	'ends the lease of an external claim whose outcome is unknown: the policy says whether the next claim takes it over, not before retry_after, or a person decides';
 
 CREATE FUNCTION idem_mark_sending(tenant text, key text, fence bigint) RETURNS text
 	LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100 AS 'MODULE_PATHNAME', 'pg_idem_mark_sending';
@@ -1322,14 +1325,14 @@ CREATE VIEW idem_pending AS
 	       p.next_outcome,
 	       CASE p.next_outcome
 	           WHEN 'in_progress' THEN CASE p.state WHEN 'released' THEN 'released, to be tried again later'
-	               WHEN 'claimed' THEN 'an attempt has it and has not sent yet' ELSE 'an attempt is under way, and may have sent' END
+	               WHEN 'unknown' THEN 'its outcome is unknown, to be looked up later' WHEN 'claimed' THEN 'an attempt has it and has not sent yet' ELSE 'an attempt is under way, and may have sent' END
 	           WHEN 'claimed' THEN CASE p.state WHEN 'released' THEN 'released: known not to have happened' ELSE 'lost before it was sent' END
 	           WHEN 'takeover' THEN 'lost after it may have been sent'
 	           WHEN 'unresolved' THEN CASE WHEN p.provider_window IS NULL THEN 'lost after it may have been sent, and the policy is not to guess'
 	               ELSE 'lost after it may have been sent, and the provider may have forgotten the key' END
 	           WHEN 'exhausted' THEN 'its attempts are used up' END AS why,
 	       CASE p.next_outcome
-	           WHEN 'in_progress' THEN 'nothing before ' || coalesce(CASE p.state WHEN 'released' THEN p.retry_at ELSE p.lease_end END::text, '?')
+	           WHEN 'in_progress' THEN 'nothing before ' || coalesce(CASE WHEN p.state IN ('released', 'unknown') THEN p.retry_at ELSE p.lease_end END::text, '?')
 	           WHEN 'claimed' THEN 'the next claim or idem_take does it'
 	           WHEN 'takeover' THEN 'the next claim or idem_take looks it up at the provider, or sends it again'
 	           ELSE 'a person decides: idem_resolve' END AS next_step,
@@ -1347,6 +1350,14 @@ COMMENT ON VIEW idem_pending IS 'external effects that are not finished: since w
 CREATE VIEW idem_dead_letters AS
 	SELECT p.* FROM idem_pending p WHERE p.next_outcome IN ('unresolved', 'exhausted');
 COMMENT ON VIEW idem_dead_letters IS 'the keys that a person has to decide on: unresolved or exhausted';
+
+CREATE VIEW idem_late_reports AS
+	SELECT k.tenant, o.operation, o.version,
+	       o.key_prefix || '_' || pg_catalog.replace(r.key::text, '-', '') || CASE WHEN r.generation > 1 THEN '-' || r.generation::text ELSE '' END AS key,
+	       r.reported_at, r.reported_by, r.effect_ref AS late_effect_ref, k.effect_ref, k.completed_at
+	FROM idem.late_report r LEFT JOIN idem.key k ON k.key = r.key LEFT JOIN idem.operation o ON o.id = k.policy;
+COMMENT ON VIEW idem_late_reports IS
+	'effects that attempts have reported after they had lost their key, beside what the key was finished with: an effect that is another one was done twice';
 
 CREATE VIEW idem_decisions AS
 	SELECT k.tenant, o.operation, o.version,
@@ -1373,13 +1384,13 @@ BEGIN
 		@extschema@.idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
 		@extschema@.idem_complete(text, text, text, jsonb, bigint),
 		@extschema@.idem_fail(text, text, jsonb, bigint),
-		@extschema@.idem_release(text, text, bigint, interval),
+		@extschema@.idem_release(text, text, bigint, interval, boolean),
 		@extschema@.idem_mark_sending(text, text, bigint),
 		@extschema@.idem_renew(text, text, bigint, interval),
 		@extschema@.idem_report_late(text, text, bigint, text),
 		@extschema@.idem_bind(text, text, text, text, bigint),
 		@extschema@.idem_find(text, text, text, interval),
-		@extschema@.idem_unknown(text, text, bigint),
+		@extschema@.idem_unknown(text, text, bigint, interval),
 		@extschema@.idem_lookup(text, text),
 		@extschema@.idem_lookup(text, text, jsonb, text, integer)
 		TO ' || role::text;
@@ -1409,8 +1420,8 @@ REVOKE ALL ON FUNCTION
 	idem_once(text, text, jsonb, regprocedure, text, integer, interval, text, text),
 	idem_complete(text, text, text, jsonb, bigint),
 	idem_fail(text, text, jsonb, bigint),
-	idem_release(text, text, bigint, interval),
-	idem_unknown(text, text, bigint),
+	idem_release(text, text, bigint, interval, boolean),
+	idem_unknown(text, text, bigint, interval),
 	idem_mark_sending(text, text, bigint),
 	idem_renew(text, text, bigint, interval),
 	idem_report_late(text, text, bigint, text),

@@ -80,7 +80,10 @@ Decision decide(const Record *record, Micros now, const Rules &rules) {
 		if (now <= record->lease_end)
 			return wait_until(record->lease_end, now, *record, rules);
 		return decide_lost(*record, now, rules);
-	case State::Unknown: return decide_lost(*record, now, rules);
+	case State::Unknown:
+		if (now < record->retry_at)
+			return wait(until(record->retry_at, now));
+		return decide_lost(*record, now, rules);
 	}
 	// A letter that this build does not know: nothing is done on a guess.
 	return stop(Outcome::Unresolved);

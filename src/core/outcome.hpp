@@ -57,11 +57,11 @@ struct Record {
 	// Of a finished row: the last instant at which the same request is a repeat.
 	Micros repeat_end = forever;
 	Micros lease_end = 0; // of an open row: the last instant at which its owner is protected
-	Micros retry_at =
-		std::numeric_limits<Micros>::min(); // of a released one: when it may be tried again
-	Micros sent_at = 0;                     // of one that may have been sent: first, by any attempt
-	std::int32_t attempt = 1;               // the number of the last one
-	std::int32_t budget_used = 1;           // attempts that count against the budget
+	Micros retry_at = std::numeric_limits<
+		Micros>::min();           // of one that no attempt has: when it may be tried again
+	Micros sent_at = 0;           // of one that may have been sent: first, by any attempt
+	std::int32_t attempt = 1;     // the number of the last one
+	std::int32_t budget_used = 1; // attempts that count against the budget
 };
 
 // What the operation says, and the request.

@@ -55,7 +55,7 @@ SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provola
 SELECT is_empty($$SELECT name FROM member_function WHERE pronamespace <> 'idem'::regnamespace AND proname !~ '^idem_'$$,
 	'every public name starts with idem_');
 SELECT set_eq($$SELECT relname::text FROM pg_class WHERE oid IN (SELECT pg_temp.members('pg_class')) AND relnamespace <> 'idem'::regnamespace$$,
-	'{idem_keys, idem_operations, idem_pending, idem_dead_letters, idem_decisions}'::text[],
+	'{idem_keys, idem_operations, idem_pending, idem_dead_letters, idem_decisions, idem_late_reports}'::text[],
 		'views too, and there is nothing else outside of the schema idem');
 SELECT is_empty($$SELECT name FROM member_function, unnest(proargtypes::oid[]) type WHERE type IN ('json'::regtype, 'text[]'::regtype) AND proname NOT IN ('idem_define', 'idem_claim_many')
 	AND pronamespace <> 'idem'::regnamespace$$, 'C057: documents are jsonb, never json');

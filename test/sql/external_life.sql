@@ -75,6 +75,22 @@ SELECT is(pg_temp.take(13, 'life.take', '{"n":1,"amount":5}'), 'takeover/verify 
 SELECT is(idem_complete('acme', key, 'ch_1', fence => fence), 'completed', 'found at the provider') FROM mine WHERE n = 13;
 SELECT is((c.outcome, c.effect_ref)::text, '(replayed,ch_1)', 'C022: done once') FROM idem_claim('acme', 'life.take', '{"n":1,"amount":5}') c;
 
+-- A takeover that gives back does not know of the attempts before, unless it has looked.
+SELECT is(pg_temp.take(15, 'life.take', '{"n":2}'), 'claimed/do 1', 'a claim');
+SELECT FROM pg_temp.past((SELECT key FROM mine WHERE n = 15), '1 hour');
+SELECT is(pg_temp.take(16, 'life.take', '{"n":2}'), 'takeover/verify 2', 'lost, and taken over');
+SELECT is(idem_release('acme', key, fence, retry_after => '10 minutes'), 'unknown', 'given back after a refusal: the first may have taken effect') FROM mine WHERE n = 16;
+SELECT ok(c.outcome = 'in_progress' AND c.retry_after > '9 minutes', 'to be tried later') FROM idem_claim('acme', 'life.take', '{"n":2}') c;
+SELECT FROM pg_temp.past((SELECT key FROM mine WHERE n = 15), '10 minutes');
+SELECT is(pg_temp.take(17, 'life.take', '{"n":2}'), 'takeover/verify 3', 'and looked up again');
+SELECT is(idem_release('acme', key, fence, verified => true), 'released', 'looked up: nothing is there') FROM mine WHERE n = 17;
+SELECT is(pg_temp.take(18, 'life.take', '{"n":2}'), 'claimed/do 4', 'then it is to be done');
+SELECT is(idem_release('acme', key, fence), 'released', 'and an attempt without a past knows') FROM mine WHERE n = 18;
+SELECT is(pg_temp.take(19, 'life.take', '{"n":2}'), 'claimed/do 5', 'what it has not done');
+SELECT is(idem_unknown('acme', key, fence, '10 minutes'), 'unknown', 'unknown, to be looked up later') FROM mine WHERE n = 19;
+SELECT ok(c.outcome = 'in_progress' AND c.retry_after > '9 minutes', 'not before') FROM idem_claim('acme', 'life.take', '{"n":2}') c;
+SELECT is((v.late_effect_ref, v.effect_ref, v.completed_at IS NOT NULL)::text, '(ch_1,ch_1,t)', 'the late report of before is seen beside what its key was finished with') FROM idem_late_reports v JOIN mine m ON m.n = 10 AND m.key = v.key;
+
 -- provider_window: from the first sending of any attempt, the whole new lease inside of it
 SELECT FROM idem_define('life.win', identity => 'arguments', effect => 'external', lease => '5 minutes', provider_window => '1 hour', key_prefix => 'lw');
 SELECT is(pg_temp.take(20, 'life.win', '1'), 'claimed/do 1', 'a claim');

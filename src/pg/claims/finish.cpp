@@ -140,10 +140,13 @@ void finish_written(Claim &claim) {
 
 // `claim` is this transaction's, when it has taken the row up; its memory has to agree with the row.
 std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Finish &finish,
-                            const Name &ending, Claim *claim) {
+                            const Name &asked, Claim *claim) {
 	const Policy *policy;
 	Probe found = require_row(ledger, name, finish.tenant, &policy);
 	Row &row = found.row;
+	// What this attempt has not done, one before it may have.
+	const bool doubtful = finish.ending == Ending::Release && row.in_doubt && !finish.verified;
+	const Name ending = doubtful ? name_of(Ending::Unknown) : asked;
 	const bool fence_fits = row.has_fence && finish.has_fence && row.fence == finish.fence;
 	const bool own_open = found.own && is_open(row.state);
 	// A local effect, or a key that a person resolved: nobody holds its fence.
@@ -165,13 +168,14 @@ std::string_view finish_row(const Ledger &ledger, const KeyName &name, const Fin
 		not_marked();
 	const Micros now = GetCurrentTimestamp();
 	end_attempt(row, ending.state, now, finish.effect_ref, kept);
-	if (finish.ending == Ending::Release) {
+	if (ending.state == State::Released)
 		row.has_fence = false; // whoever comes late with it has lost the key
+	if (ending.state == State::Unknown)
+		row.lease_end = Min(row.lease_end, now);
+	if (!row.finished) {
 		row.has_retry_at = finish.retry_after > 0;
 		row.retry_at = instant_after(now, finish.retry_after);
 	}
-	if (finish.ending == Ending::Unknown)
-		row.lease_end = Min(row.lease_end, now);
 	require_update(ledger, found.tid, row);
 	if (claim != nullptr)
 		change_claim(*claim, ending.state, now, finish.effect_ref, kept.response, kept.omitted);

@@ -23,10 +23,12 @@ struct Finish {
 	Jsonb *response;             // detoasted, or NULL: the receipt, or the error of Fail
 	bool has_fence;
 	int64 fence;
-	Micros retry_after; // Release: how long the next attempt has to wait; 0: not at all
+	Micros retry_after; // Release, Unknown: how long the next attempt has to wait; 0: not at all
+	bool verified;      // Release: known of the attempts before, too
 };
 
-// What was done: "completed", "failed", "released", "unknown", or "already" when a row with this fence
+// What was done: "completed", "failed", "released", "unknown" (also of a release, when an attempt before may have
+// taken effect and the caller has not said that it looked), or "already" when a row with this fence
 // had ended just so before.
 //
 // Raises ID021 when there is no such claim for the tenant, ID022 for a missing or stale fence, ID023

@@ -5,6 +5,7 @@ namespace pg_idem {
 void begin_attempt(Row &row, const Policy &policy, Micros now) {
 	const bool may_have_been_sent = row.state == State::Open || row.state == State::Unknown;
 	row.state = may_have_been_sent || !policy.records_sending ? State::Open : State::Planned;
+	row.in_doubt = may_have_been_sent;
 	if (row.state == State::Open && !row.was_sent) {
 		row.was_sent = true;
 		row.sent_at = now;
@@ -31,6 +32,7 @@ void end_attempt(Row &row, State state, Micros now, std::string_view effect_ref,
                  const KeptResponse &kept) {
 	row.state = state;
 	row.finished = is_finished(state);
+	row.in_doubt = row.in_doubt && !row.finished && state != State::Released;
 	if (row.finished) {
 		row.completed_at = now;
 		row.effect_ref = effect_ref;

@@ -23,6 +23,7 @@ struct Shape {
 	int response;
 	int fence;
 	int retry_after;
+	int verified;
 };
 
 Datum finish_datum(FunctionCallInfo fcinfo, const Shape &shape) {
@@ -39,6 +40,8 @@ Datum finish_datum(FunctionCallInfo fcinfo, const Shape &shape) {
 		request.fence = PG_GETARG_INT64(shape.fence);
 	if (shape.retry_after >= 0)
 		request.retry_after = span_argument(fcinfo, shape.retry_after, "retry_after");
+	request.verified =
+		shape.verified >= 0 && !PG_ARGISNULL(shape.verified) && PG_GETARG_BOOL(shape.verified);
 	const std::string_view done = finish(request);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(done.data(), static_cast<int>(done.size())));
 }
@@ -68,19 +71,19 @@ PG_FUNCTION_INFO_V1(pg_idem_report_late);
 PG_FUNCTION_INFO_V1(pg_idem_require_fence);
 
 Datum pg_idem_complete(PG_FUNCTION_ARGS) {
-	return finish_datum(fcinfo, {Ending::Complete, 2, 3, 4, -1});
+	return finish_datum(fcinfo, {Ending::Complete, 2, 3, 4, -1, -1});
 }
 
 Datum pg_idem_fail(PG_FUNCTION_ARGS) {
-	return finish_datum(fcinfo, {Ending::Fail, -1, 2, 3, -1});
+	return finish_datum(fcinfo, {Ending::Fail, -1, 2, 3, -1, -1});
 }
 
 Datum pg_idem_release(PG_FUNCTION_ARGS) {
-	return finish_datum(fcinfo, {Ending::Release, -1, -1, 2, 3});
+	return finish_datum(fcinfo, {Ending::Release, -1, -1, 2, 3, 4});
 }
 
 Datum pg_idem_unknown(PG_FUNCTION_ARGS) {
-	return finish_datum(fcinfo, {Ending::Unknown, -1, -1, 2, -1});
+	return finish_datum(fcinfo, {Ending::Unknown, -1, -1, 2, 3, -1});
 }
 
 Datum pg_idem_resolve(PG_FUNCTION_ARGS) {

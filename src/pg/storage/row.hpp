@@ -40,6 +40,7 @@ enum Column {
 	col_retry_at,
 	col_attempts_before,
 	col_subject,
+	col_in_doubt,
 	column_count,
 };
 
@@ -73,7 +74,8 @@ struct Row {
 	bool was_sent = false; // sent_at is set: an attempt may have been sent, or was before a release
 	Micros sent_at = 0;    // first, by any attempt of this generation
 	bool has_retry_at = false;
-	Micros retry_at = 0; // of a released row: not to be tried again before
+	Micros retry_at = 0;   // of a released row: not to be tried again before
+	bool in_doubt = false; // an attempt before the present one may have taken effect
 	bool has_subject = false;
 	Digest128 subject{}; // what the intent shares with others that must not be under way with it
 	int32 attempts_before = 0; // attempts before a person said retry: they are not in the budget

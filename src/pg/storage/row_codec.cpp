@@ -97,6 +97,7 @@ Row decode_row(HeapTuple tuple) {
 	row.has_retry_at = !nulls[col_retry_at];
 	if (row.has_retry_at)
 		row.retry_at = DatumGetTimestampTz(values[col_retry_at]);
+	row.in_doubt = !nulls[col_in_doubt] && DatumGetBool(values[col_in_doubt]);
 	row.has_subject = !nulls[col_subject];
 	if (row.has_subject)
 		row.subject = digest_at(values[col_subject]);
@@ -156,6 +157,8 @@ HeapTuple encode_row(const Row &row, Datum *values, bool *nulls) {
 		set(col_sent_at, TimestampTzGetDatum(row.sent_at));
 	if (row.has_retry_at)
 		set(col_retry_at, TimestampTzGetDatum(row.retry_at));
+	if (row.in_doubt)
+		set(col_in_doubt, BoolGetDatum(true));
 	if (row.has_subject)
 		set(col_subject, PointerGetDatum(row.subject.data()));
 	if (row.attempts_before > 0)

@@ -41,6 +41,7 @@ constexpr ColumnShape columns[column_count] = {
 	{"retry_at", TIMESTAMPTZOID, false},
 	{"attempts_before", INT4OID, false},
 	{"subject", UUIDOID, false},
+	{"in_doubt", BOOLOID, false},
 };
 
 constexpr AttrNumber primary_key[] = {col_key + 1};
