@@ -4,21 +4,22 @@ package PgIdemPrograms;
 use strict;
 use warnings;
 
+use Config;
 use Exporter 'import';
 use File::Basename;
-use Config;
-use IPC::Run;
+use POSIX ();
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(start_program end_program start_pooler wait_until);
+our @EXPORT = qw(start_program signal_program end_program start_pooler wait_until);
 
-my @programs;
+my %running;
 my $started = 0;
 
 END
 {
 	my $status = $?;
-	eval { $_->{run}->kill_kill } for grep { $_->{running} } @programs;
+	kill 'KILL', keys %running;
+	waitpid $_, 0 for keys %running;
 	$? = $status;
 }
 
@@ -29,30 +30,40 @@ sub start_program
 	my $name = basename($command[0] eq '/usr/bin/python3' ? $command[1] : $command[0]);
 	my $log = sprintf '%s/%s_%02d_%s.log', $PostgreSQL::Test::Utils::log_path, basename($0, '.pl'),
 	  ++$started, $name;
-	my $run = IPC::Run::start(\@command, '<', \undef, '>', $log, '2>&1');
-	my $program = { run => $run, log => $log, running => 1 };
-	push @programs, $program;
-	return $program;
+	my $pid = fork // die "cannot fork: $!";
+	if (!$pid)
+	{
+		open STDIN, '<', '/dev/null';
+		open STDOUT, '>', $log;
+		open STDERR, '>&', \*STDOUT;
+		exec { $command[0] } @command or print STDOUT "cannot run $command[0]: $!\n";
+		POSIX::_exit(127); # no END block of the test
+	}
+	$running{$pid} = 1;
+	return { pid => $pid, log => $log };
+}
+
+sub signal_program
+{
+	my ($program, $signal) = @_;
+	kill $signal, $program->{pid};
+	return;
 }
 
 # Waits for its end, after a signal if one is given. Returns 0, or what has ended it: "exit 1", "KILL".
 sub end_program
 {
 	my ($program, $signal) = @_;
-	$program->{run}->signal($signal) if $signal;
-	my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
-	while ($program->{run}->pumpable)
-	{
-		die "does not end, see $program->{log}" if time > $deadline;
-		$program->{run}->pump_nb;
-		select undef, undef, undef, 0.02;
-	}
-	$program->{run}->finish;
-	$program->{running} = 0;
-	my $status = $program->{run}->full_result;
-	return $status & 127 ? (split ' ', $Config::Config{sig_name})[ $status & 127 ]
-	  : $status ? 'exit ' . ($status >> 8)
-	  :           0;
+	my $status;
+	signal_program($program, $signal) if $signal;
+	wait_until("$program->{log} ends", sub {
+		my $ended = waitpid($program->{pid}, POSIX::WNOHANG) == $program->{pid};
+		$status = $? if $ended;
+		return $ended;
+	});
+	delete $running{ $program->{pid} };
+	return (split ' ', $Config{sig_name})[ $status & 127 ] if $status & 127;
+	return $status ? 'exit ' . ($status >> 8) : 0;
 }
 
 # Waits until a condition is true, and dies with the words if it never is.
