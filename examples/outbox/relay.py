@@ -82,22 +82,25 @@ class Relay:
 
     def mark(self, event, how, **values):
         self.orders.execute(
-            f"UPDATE orders.outbox SET {how} WHERE event_id = %(event_id)s AND delivered_at IS NULL",
+            f"UPDATE orders.outbox SET {how}"
+            " WHERE event_id = %(event_id)s AND delivered_at IS NULL",
             {"event_id": event.event_id, **values},
         )
 
 
 def connect(where):
-    # Autocommit: each statement is a transaction of its own. No prepared statements, so that a pooler
-    # in transaction mode may stand in between.
-    return psycopg.connect(where, autocommit=True, prepare_threshold=None, row_factory=namedtuple_row)
+    # Autocommit: each statement is a transaction of its own. No prepared statements, so that a
+    # pooler in transaction mode may stand in between.
+    return psycopg.connect(
+        where, autocommit=True, prepare_threshold=None, row_factory=namedtuple_row
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--orders", default="dbname=orders", metavar="CONNINFO")
     parser.add_argument("--shipping", default="dbname=shipping", metavar="CONNINFO")
-    parser.add_argument("--poll", type=float, default=0.5, help="seconds, when there is nothing to do")
+    parser.add_argument("--poll", type=float, default=0.5, help="seconds between two looks")
     parser.add_argument("--at", choices=STEPS, help="kill yourself at this step")
     options = parser.parse_args()
     with connect(options.orders) as orders, connect(options.shipping) as shipping:

@@ -49,10 +49,27 @@ LONGEST_PAUSE = 30  # seconds
 
 # What the ledger says to an attempt that must not go on, and that was fenced off meanwhile.
 LEASE_ENDED, WINDOW_ENDED = "ID028", "ID029"
-STALE_FENCE, FINISHED = "ID022", "ID023"
+LOST = STALE_FENCE, FINISHED = "ID022", "ID023"
 
-Work = collections.namedtuple("Work", "tenant key fence attempt arguments")
-Reply = collections.namedtuple("Reply", "sent status body retry_after", defaults=(None, None, None))
+Work = collections.namedtuple("Work", "tenant key action attempt fence arguments")
+Reply = collections.namedtuple("Reply", "sent status body retry_after", defaults=[None] * 3)
+
+# What each verdict is in the ledger, and in the queue when it is final.
+SETTLE = "UPDATE payments.request SET status = {}" + (
+    " WHERE tenant = %(tenant)s AND key = %(key)s AND status = 'charging'"
+)
+ENDINGS = {
+    "complete": [
+        "SELECT idem_complete(%(tenant)s, %(key)s, %(charge_id)s, %(body)s, %(fence)s)",
+        SETTLE.format("'paid', charge_id = %(charge_id)s"),
+    ],
+    "fail": [
+        "SELECT idem_fail(%(tenant)s, %(key)s, %(body)s, %(fence)s)",
+        SETTLE.format("'declined', note = %(body)s->>'error'"),
+    ],
+    "release": ["SELECT idem_release(%(tenant)s, %(key)s, %(fence)s, %(retry_after)s)"],
+    "unknown": ["SELECT idem_unknown(%(tenant)s, %(key)s, %(fence)s)"],
+}
 
 
 class Worker:
@@ -69,16 +86,8 @@ class Worker:
             if work:
                 self.reach("claimed")
                 self.charge(work)
-            self.pause(idle=not work)
-
-    def pause(self, idle):
-        """Not at all when all is well; longer and longer while the provider is in trouble.
-
-        A key whose outcome is unknown is handed out again at once, and max_attempts counts.
-        """
-        poll = self.options.poll if idle else 0
-        trouble = self.options.poll * 2**self.bad_replies if self.bad_replies else 0
-        self.stopping.wait(min(max(poll, trouble), LONGEST_PAUSE))
+            else:
+                self.stopping.wait(self.options.poll)
 
     def reach(self, step):
         """For the test: a worker can be told to die between any two steps, or to fall asleep."""
@@ -90,11 +99,12 @@ class Worker:
     def take_lost(self):
         """What another worker has left behind, or released for later.
 
-        It makes no difference here whether that was sent (takeover) or not (claimed): the provider
+        Where it may have been sent (verify), it is sent again rather than looked up: the provider
         knows a repeat by its key, and the ledger hands nothing out that it may have forgotten.
         """
         row = self.connection.execute(
-            "SELECT key_tenant, key, fence, attempt, arguments FROM idem_take(%s, 1, %s, %s)",
+            "SELECT key_tenant, key, action, attempt, fence, arguments"
+            " FROM idem_take(%s, 1, %s, %s)",
             [OPERATION, self.lease, self.options.tenant],
         ).fetchone()
         return row and Work(*row)
@@ -118,7 +128,9 @@ class Worker:
                 self.file_request(request, claim)
                 self.reach("claiming")
             if claim.action in OURS:
-                return Work(request.tenant, claim.key, claim.fence, claim.attempt, arguments)
+                return Work(
+                    request.tenant, claim.key, claim.action, claim.attempt, claim.fence, arguments
+                )
 
     def next_request(self):
         return self.connection.execute(
@@ -157,7 +169,7 @@ class Worker:
                 )
                 self.reach("marking")
         except psycopg.Error as error:
-            if error.sqlstate not in (LEASE_ENDED, WINDOW_ENDED, STALE_FENCE):
+            if error.sqlstate not in (LEASE_ENDED, WINDOW_ENDED, *LOST):
                 raise
             print(f"{work.key}: not sent: {error}", flush=True)
             return  # not sending is always safe; whoever gets the key next knows where it stands
@@ -165,8 +177,10 @@ class Worker:
         with self.heartbeat(work):
             reply = self.send(work)
         self.reach("answered")
-        self.settle(work, reply)
+        verdict = self.verdict(work, reply)
+        self.settle(work, verdict, reply)
         self.reach("settled")
+        self.rest(verdict, reply)
 
     def send(self, work):
         provider = http.client.HTTPConnection(self.options.provider, timeout=self.options.timeout)
@@ -215,33 +229,33 @@ class Worker:
 
     # 3. Settle
 
-    def verdict(self, reply):
-        """What an answer says about the charge."""
+    def verdict(self, work, reply):
+        """What an answer says about the charge, this attempt's and those before it."""
         if reply.status == 200:
             return "complete"
         if not reply.sent or reply.status == 429:
-            return "release"  # it has not begun
-        # To be tried again, as after 500, does not mean that nothing has happened: a server can fail
-        # after it has charged. And no answer at all is NULL.
+            # This attempt has not begun. If an earlier one may have charged, that is still so.
+            return "release" if work.action == "do" else "unknown"
+        # To be tried again, as after 500, does not mean that nothing has happened: a server can
+        # fail after it has charged. And no answer at all is NULL.
         (retryable,) = self.connection.execute(
             "SELECT idem_retryable(%s, %s)", [reply.status, OPERATION]
         ).fetchone()
         return "fail" if retryable is False else "unknown"
 
-    def settle(self, work, reply):
+    def settle(self, work, verdict, reply):
         """Records the answer in the ledger and in the queue: both are there, or neither is."""
-        verdict = self.verdict(reply)
-        self.bad_replies = self.bad_replies + 1 if verdict == "unknown" else 0
-        print(f"{work.arguments['invoice']}: attempt {work.attempt}: {reply.status} {verdict}", flush=True)
+        invoice = work.arguments["invoice"]
+        print(f"{invoice}: attempt {work.attempt}: {reply.status} {verdict}", flush=True)
         try:
             with self.connection.transaction():
                 self.record(work, verdict, reply)
                 self.reach("settling")
         except psycopg.Error as error:
-            if error.sqlstate not in (STALE_FENCE, FINISHED):
+            if error.sqlstate not in LOST:
                 raise
-            # This worker slept for longer than its lease, and another one has got the key. What this
-            # one has to say is kept for whoever looks into it.
+            # This worker slept for longer than its lease, and another one has got the key. What
+            # this one has to say is kept for whoever looks into it.
             print(f"{work.key}: too late: {error}", flush=True)
             if verdict == "complete":
                 self.connection.execute(
@@ -250,34 +264,29 @@ class Worker:
                 )
 
     def record(self, work, verdict, reply):
-        owned = {"tenant": work.tenant, "key": work.key, "fence": work.fence}
-        result = {**owned, "body": Jsonb(reply.body)}
-        if verdict == "complete":
-            result["charge_id"] = reply.body["id"]
-            self.connection.execute(
-                "SELECT idem_complete(%(tenant)s, %(key)s, %(charge_id)s, %(body)s, %(fence)s)", result
-            )
-            self.connection.execute(
-                "UPDATE payments.request SET status = 'paid', charge_id = %(charge_id)s"
-                " WHERE tenant = %(tenant)s AND key = %(key)s AND status = 'charging'", result
-            )
-        elif verdict == "fail":
-            self.connection.execute(
-                "SELECT idem_fail(%(tenant)s, %(key)s, %(body)s, %(fence)s)", result
-            )
-            self.connection.execute(
-                "UPDATE payments.request SET status = 'declined', note = %(body)s->>'error'"
-                " WHERE tenant = %(tenant)s AND key = %(key)s AND status = 'charging'", result
-            )
-        elif verdict == "release":
-            # Retry-After can be a date as well; this provider sends seconds.
-            seconds = int(reply.retry_after or 1)
-            self.connection.execute(
-                "SELECT idem_release(%(tenant)s, %(key)s, %(fence)s, %(retry_after)s)",
-                {**owned, "retry_after": datetime.timedelta(seconds=seconds)},
-            )
-        else:
-            self.connection.execute("SELECT idem_unknown(%(tenant)s, %(key)s, %(fence)s)", owned)
+        values = {
+            "tenant": work.tenant,
+            "key": work.key,
+            "fence": work.fence,
+            "body": Jsonb(reply.body),
+            "charge_id": reply.body["id"] if verdict == "complete" else None,
+            # It can be a date as well; this provider sends seconds.
+            "retry_after": datetime.timedelta(seconds=int(reply.retry_after or 1)),
+        }
+        for statement in ENDINGS[verdict]:
+            self.connection.execute(statement, values)
+
+    def rest(self, verdict, reply):
+        """Waits while the provider is in trouble, each time longer.
+
+        A key whose outcome is unknown is handed out again at once, and max_attempts counts.
+        """
+        if verdict != "unknown":
+            self.bad_replies = 0
+            return
+        self.bad_replies += 1
+        pause = max(self.options.poll * 2**self.bad_replies, int(reply.retry_after or 0))
+        self.stopping.wait(min(pause, LONGEST_PAUSE))
 
 
 def main():
@@ -286,13 +295,15 @@ def main():
     parser.add_argument("--tenant", help="whose payments; default: everybody's")
     parser.add_argument("--lease", type=float, default=30, help="seconds; renewed during a call")
     parser.add_argument("--timeout", type=float, default=10, help="seconds for the provider")
-    parser.add_argument("--poll", type=float, default=0.5, help="seconds, when there is nothing to do")
+    parser.add_argument("--poll", type=float, default=0.5, help="seconds between two looks")
     parser.add_argument("--at", choices=STEPS, help="signal yourself at this step")
     parser.add_argument("--signal", default="KILL", choices=("KILL", "STOP"))
     options = parser.parse_args()
-    # No prepared statements, no setting, no session state: a pooler in transaction mode may stand in
+    # No prepared statements and no other session state: a pooler in transaction mode may stand in
     # between. Autocommit: a statement outside of a transaction() is one of its own.
-    with psycopg.connect(autocommit=True, prepare_threshold=None, row_factory=namedtuple_row) as connection:
+    with psycopg.connect(
+        autocommit=True, prepare_threshold=None, row_factory=namedtuple_row
+    ) as connection:
         worker = Worker(connection, options)
         for number in (signal.SIGINT, signal.SIGTERM):  # ends between two payments
             signal.signal(number, lambda *_: worker.stopping.set())

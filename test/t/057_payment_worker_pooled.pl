@@ -3,9 +3,8 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::RealBin/../perl";
 
-use PgIdemPayments; # loaded here: it cannot prepare a test that is running already
+use PostgreSQL::Test::Cluster; # loaded here: it cannot prepare a test that is running already
 
 local $ENV{PG_IDEM_POOLED} = 1;
 require "$FindBin::RealBin/054_payment_worker.pl";
