@@ -47,9 +47,9 @@ STEPS = ("claiming", "claimed", "marking", "marked", "sent", "answered", "settli
 OURS = ("do", "verify")  # the actions of whoever owns the key now
 LONGEST_PAUSE = 30  # seconds
 
-# What the ledger says to an attempt that must not go on, and that was fenced off meanwhile.
+# What the ledger says to an attempt that must not go on, and to one that was fenced off meanwhile.
 LEASE_ENDED, WINDOW_ENDED = "ID028", "ID029"
-LOST = STALE_FENCE, FINISHED = "ID022", "ID023"
+LOST = ("ID022", "ID023")
 
 Work = collections.namedtuple("Work", "tenant key action attempt fence arguments")
 Reply = collections.namedtuple("Reply", "sent status body retry_after", defaults=[None] * 3)

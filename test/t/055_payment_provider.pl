@@ -21,7 +21,7 @@ my %faults = (
 misbehave(invoice => $_, faults => $faults{$_}) for keys %faults;
 ask_for('faults', $_) for sort(keys %faults), qw(twice twice other);
 ask_for('faults', 'other', 13);
-my $worker = start_worker(timeout => 1);
+my $worker = start_worker(timeout => 1, lease => 5);
 wait_for_the_end('faults');
 is(charged(qr/./),
 	'broken:1 charged:1 doubt:1 late:1 limited:1 lost:1 other:1 twice:1', 'one charge a payment, whatever was answered');
@@ -46,8 +46,8 @@ is(charged(qr/dead/), 'dead:1', 'and it is charged');
 end_program($worker, 'TERM');
 
 # A call that takes longer than the lease, while another worker looks for lost work.
-my @workers = map { start_worker() } 1 .. 2;
-misbehave(invoice => 'slow', faults => ['late:2.5']);
+my @workers = map { start_worker(lease => 2) } 1 .. 2;
+misbehave(invoice => 'slow', faults => ['late:4']);
 ask_for('slow', 'slow');
 wait_for_the_end('slow');
 is($node->safe_psql('postgres', q{SELECT attempt, state FROM idem_keys WHERE tenant = 'slow'}),
