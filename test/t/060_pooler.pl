@@ -7,45 +7,12 @@ use lib "$FindBin::RealBin/../perl";
 
 use PostgreSQL::Test::Utils;
 use PgIdem;
+use PgIdemPrograms;
 use Test::More;
 
 my $node = new_server('pooler');
-my $folder = $node->basedir;
-my $socket = PostgreSQL::Test::Utils::tempdir_short();
-my ($host, $port) = ($node->host, $node->port);
-append_to_file("$folder/pgbouncer.ini", <<"INI");
-[databases]
-postgres = host=$host port=$port dbname=postgres
-[pgbouncer]
-listen_addr =
-listen_port = $port
-unix_socket_dir = $socket
-auth_type = trust
-auth_file = $folder/users.txt
-pool_mode = transaction
-default_pool_size = 2
-ignore_startup_parameters = extra_float_digits
-INI
-my $user = getpwuid $<;
-append_to_file("$folder/users.txt", qq("$user" ""\n));
-# Not in every user's path on Debian.
-local $ENV{PATH} = "$ENV{PATH}:/usr/sbin";
-my ($output, $errors) = ('', '');
-my $pooler =
-  IPC::Run::start([ 'pgbouncer', "$folder/pgbouncer.ini" ], '>', \$output, '2>', \$errors);
-END
-{
-	my $status = $?;
-	$pooler->kill_kill if $pooler;
-	$? = $status;
-}
-my $pooled = "host=$socket port=$port dbname=postgres";
-my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
-until ($node->psql('postgres', 'SELECT',
-	connstr => $pooled, stdout => \my $out, stderr => \my $err) == 0)
-{
-	die "the pooler does not answer: $errors" if time > $deadline;
-}
+my ($host, $port) = start_pooler($node);
+my $pooled = "host=$host port=$port dbname=postgres";
 
 # Sessions as the pooler's clients see them.
 sub client
@@ -70,8 +37,8 @@ is(ask($agent, q{SELECT claim(1, 'call')}), 'replayed', 'C090: and replayed');
 ask($_, 'COMMIT') for @others;
 
 # Local effects of many clients over the two connections.
-local @ENV{qw(PGHOST PGPORT)} = ($socket, $port);
-my $script = "$folder/pay.sql";
+local @ENV{qw(PGHOST PGPORT)} = ($host, $port);
+my $script = $node->basedir . '/pay.sql';
 append_to_file($script, "\\set n random(1, 40)\nBEGIN;\nSELECT pay(:n);\nCOMMIT;\n");
 command_ok([ 'pgbench', '-n', '-c', 8, '-t', 100, '-f', $script, 'postgres' ],
 	'C090: eight clients pay through the pooler');
