@@ -1084,6 +1084,11 @@ END $$;
 COMMENT ON FUNCTION idem_find(text, text, text, interval) IS
 	'the key that a provider''s id was bound to; NULL when none is. A webhook can come before the binding is committed: wait says how long to look again';
 
+CREATE FUNCTION idem_duplicates(tenant text, key text) RETURNS bigint
+	LANGUAGE C VOLATILE PARALLEL RESTRICTED COST 10 AS 'MODULE_PATHNAME', 'pg_idem_duplicates';
+COMMENT ON FUNCTION idem_duplicates(text, text) IS
+	'how often a key was claimed by callers who did not come to own it, since the server''s start: for budgets. NULL when nothing is known of the key, or when pg_idem is not in shared_preload_libraries';
+
 CREATE FUNCTION idem_take(operation text, max_keys integer DEFAULT 1, lease interval DEFAULT NULL, tenant text DEFAULT NULL)
 	RETURNS TABLE (key_tenant text, key text, outcome text, action text, attempt integer, fence bigint, state text,
 	               arguments jsonb, sent_at timestamptz, lease_end timestamptz)
@@ -1390,6 +1395,7 @@ BEGIN
 		@extschema@.idem_report_late(text, text, bigint, text),
 		@extschema@.idem_bind(text, text, text, text, bigint),
 		@extschema@.idem_find(text, text, text, interval),
+		@extschema@.idem_duplicates(text, text),
 		@extschema@.idem_unknown(text, text, bigint, interval),
 		@extschema@.idem_lookup(text, text),
 		@extschema@.idem_lookup(text, text, jsonb, text, integer)
@@ -1425,6 +1431,7 @@ REVOKE ALL ON FUNCTION
 	idem_mark_sending(text, text, bigint),
 	idem_renew(text, text, bigint, interval),
 	idem_report_late(text, text, bigint, text),
+	idem_duplicates(text, text),
 	idem_take(text, integer, interval, text),
 	idem.require_fence(text, text, bigint), idem.generation_of(text), idem.key_text(uuid, integer),
 	idem_bind(text, text, text, text, bigint),

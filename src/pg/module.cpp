@@ -16,11 +16,13 @@ PGDLLEXPORT void _PG_init(void);
 #include "pg/claims/flush.hpp"
 #include "pg/expiry/launcher.hpp"
 #include "pg/settings.hpp"
+#include "pg/statistics/duplicates.hpp"
 #include "pg/storage/relations.hpp"
 
 void _PG_init(void) {
 	pg_idem::define_settings();
 	pg_idem::register_launcher();
+	pg_idem::watch_duplicates();
 	pg_idem::watch_relations();
 	pg_idem::watch_transactions();
 }

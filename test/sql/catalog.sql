@@ -47,7 +47,7 @@ SELECT set_eq($$SELECT proname || ' ' || provolatile::text || ' ' || proparallel
 		'idem_check s r', 'idem_lookup v r',
 	'idem_define v u', 'idem_retire_version v u', 'idem_drop_operation v u', 'idem_claim v u', 'idem_claim_many v u', 'idem_record v u',
 		'idem_once v u', 'idem_complete v u', 'idem_fail v u',
-	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_bind v u', 'idem_find v r', 'idem_guard v u', 'idem_problem i s', 'idem_problem s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
+	'idem_release v u', 'idem_unknown v u', 'idem_mark_sending v u', 'idem_renew v u', 'idem_report_late v u', 'idem_retryable s s', 'idem_bind v u', 'idem_find v r', 'idem_duplicates v r', 'idem_guard v u', 'idem_problem i s', 'idem_problem s s', 'idem_take v u', 'idem_resolve v u', 'idem_expire v u strict',
 		'idem_grant v u'],
 	'volatility, parallel safety, strictness: what changes the ledger is volatile and unsafe');
 SELECT results_eq($$SELECT name FROM member_function WHERE proretset AND provolatile = 'v'$$,

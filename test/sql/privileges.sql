@@ -67,7 +67,7 @@ SELECT set_eq($$SELECT pg_temp.granted('regress_idem_app')$$, ARRAY[
 	'idem_claim_many(text,text,jsonb[],text[],integer,interval,interval,text)',
 	'idem_complete(text,text,text,jsonb,bigint)',
 	'idem_fail(text,text,jsonb,bigint)',
-	'idem_release(text,text,bigint,interval,boolean)', 'idem_mark_sending(text,text,bigint)', 'idem_renew(text,text,bigint,interval)', 'idem_report_late(text,text,bigint,text)', 'idem_bind(text,text,text,text,bigint)', 'idem_find(text,text,text,interval)',
+	'idem_release(text,text,bigint,interval,boolean)', 'idem_mark_sending(text,text,bigint)', 'idem_renew(text,text,bigint,interval)', 'idem_report_late(text,text,bigint,text)', 'idem_bind(text,text,text,text,bigint)', 'idem_find(text,text,text,interval)', 'idem_duplicates(text,text)',
 	'idem_unknown(text,text,bigint,interval)',
 	'idem_lookup(text,text)',
 	'idem_lookup(text,text,jsonb,text,integer)'],

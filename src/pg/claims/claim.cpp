@@ -28,6 +28,7 @@ extern "C" {
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/shape.hpp"
+#include "pg/statistics/duplicates.hpp"
 
 namespace pg_idem {
 
@@ -296,6 +297,8 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	request.asked_at = GetCurrentTimestamp();
 	const Answer answer = claim_request(ledger, request, options);
 	close_ledger(ledger);
+	if (!answer.owned)
+		count_duplicate(answer.key);
 	if (!answer.owned)
 		forget_call();
 	else if (!answer.copied)

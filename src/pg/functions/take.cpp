@@ -10,9 +10,11 @@ extern "C" {
 }
 
 #include "pg/claims/answer.hpp"
+#include "pg/claims/lookup.hpp"
 #include "pg/claims/match.hpp"
 #include "pg/claims/take.hpp"
 #include "pg/functions/arguments.hpp"
+#include "pg/statistics/duplicates.hpp"
 
 using namespace pg_idem;
 
@@ -67,6 +69,7 @@ extern "C" {
 
 PG_FUNCTION_INFO_V1(pg_idem_take);
 PG_FUNCTION_INFO_V1(pg_idem_next_outcome);
+PG_FUNCTION_INFO_V1(pg_idem_duplicates);
 
 Datum pg_idem_take(PG_FUNCTION_ARGS) {
 	require_from(fcinfo);
@@ -80,6 +83,15 @@ Datum pg_idem_take(PG_FUNCTION_ARGS) {
 	InitMaterializedSRF(fcinfo, 0);
 	take(options, {put, fcinfo->resultinfo});
 	return Datum{0};
+}
+
+// NULL when they are not counted, or when nothing is known of the key.
+Datum pg_idem_duplicates(PG_FUNCTION_ARGS) {
+	const Answer answer = look_up_key(text_argument(fcinfo, 0), text_argument(fcinfo, 1));
+	const int64 count = answer.known ? duplicates_of(answer.key) : -1;
+	if (count < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(count);
 }
 
 // policy, state, attempt, attempts_before, claimed_at, lease_end, sent_at, retry_at.
