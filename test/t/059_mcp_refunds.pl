@@ -3,9 +3,12 @@
 
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
 
 use HTTP::Tiny;
 use JSON::PP;
+use PgIdemPrograms;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -19,6 +22,8 @@ $node->start;
 command_ok([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-v', 'lease=2 seconds', '-f', "$example/setup.sql",
 		'-d', $node->connstr('postgres') ], 'the database is set up');
 
+my ($host, $port) = $ENV{PG_IDEM_POOLED} ? start_pooler($node, 'mcp_refunds') : ($node->host, $node->port);
+
 my ($in, $out, $errors) = ('', '', '');
 my $timer = IPC::Run::timer($PostgreSQL::Test::Utils::timeout_default);
 my $provider = IPC::Run::start([ 'node', "$example/provider.mjs" ], '<', \$in, '>', \$out, '2>', \$errors, $timer);
@@ -26,7 +31,7 @@ $provider->pump until $out =~ m{^listening on (http://\S+)\n}m;
 my ($url) = $out =~ m{(http://\S+)};
 
 my $story = do {
-	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port, PGDATABASE => 'postgres',
+	local %ENV = (%ENV, PGHOST => $host, PGPORT => $port, PGDATABASE => 'postgres',
 		PGUSER => 'mcp_refunds', PROVIDER_URL => $url);
 	my ($told, $complaints);
 	ok(run_log([ 'node', "$example/story.mjs" ], '>', \$told, '2>', \$complaints), 'the story comes to its end');
