@@ -1027,7 +1027,7 @@ COMMENT ON FUNCTION idem.generation_of(text) IS 'the generation of a key';
 
 CREATE FUNCTION idem.key_text(key uuid, generation integer) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-	SELECT o.key_prefix || '_' || replace(key_text.key::text, '-', '') || CASE WHEN generation > 1 THEN '-' || generation ELSE '' END
+	SELECT o.key_prefix || '_' || replace(key_text.key::text, '-', '') || CASE WHEN key_text.generation > 1 THEN '-' || key_text.generation ELSE '' END
 		FROM idem.key k JOIN idem.operation o ON o.id = k.policy WHERE k.key = key_text.key
 $$;
 COMMENT ON FUNCTION idem.key_text(uuid, integer) IS 'a key that is in the ledger, as callers have it; NULL when it is gone';
@@ -1036,6 +1036,7 @@ CREATE FUNCTION idem_bind(tenant text, key text, provider text, provider_ref tex
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	own uuid;
+	own_generation integer;
 	bound idem.provider_ref;
 BEGIN
 	IF provider IS NULL OR provider_ref IS NULL THEN
@@ -1046,9 +1047,10 @@ BEGIN
 	END IF;
 	PERFORM idem.require_fence(tenant, key, fence);
 	own := substring(key from '_([0-9a-f]{32})(-[0-9]+)?$')::uuid;
+	own_generation := idem.generation_of(key);
 	LOOP
 		INSERT INTO idem.provider_ref (tenant, provider, provider_ref, key, generation)
-			VALUES (idem_bind.tenant, idem_bind.provider, idem_bind.provider_ref, own, idem.generation_of(idem_bind.key)) ON CONFLICT DO NOTHING;
+			VALUES (idem_bind.tenant, idem_bind.provider, idem_bind.provider_ref, own, own_generation) ON CONFLICT DO NOTHING;
 		IF FOUND THEN
 			RETURN 'bound';
 		END IF;
@@ -1056,7 +1058,7 @@ BEGIN
 			WHERE r.tenant = idem_bind.tenant AND r.provider = idem_bind.provider AND r.provider_ref = idem_bind.provider_ref;
 		EXIT WHEN FOUND; -- else it was deleted in between
 	END LOOP;
-	IF bound.key = own THEN
+	IF bound.key = own AND bound.generation = own_generation THEN
 		RETURN 'already';
 	END IF;
 	RAISE EXCEPTION 'the reference of provider "%" is bound to key "%"', provider, coalesce(idem.key_text(bound.key, bound.generation), bound.key::text) USING ERRCODE = 'ID02D',

@@ -47,12 +47,26 @@ SELECT is(idem_bind('acme', t.key, 'stripe', 'pi_4', t.fence), 'already', 'the n
 SELECT is(idem_find('acme', 'stripe', 'pi_none', wait => '50 ms'), NULL, 'nobody binds it');
 SELECT is(idem_find('acme', 'stripe', 'pi_none', wait => NULL), NULL, 'wait of NULL is none');
 
+-- A repeat that is meant is another effect, with another id.
+SELECT FROM idem_define('ref.again', key_fields => '{"n":"exact"}', effect => 'external', key_prefix => 'ra', repeat_after => '5 minutes');
+SELECT key AS key1, fence AS fence1 FROM idem_claim('acme', 'ref.again', '{"n":1}') \gset
+SELECT is(idem_bind('acme', :'key1', 'stripe', 'ra_1', :fence1), 'bound', 'an id of the first generation');
+SELECT is(idem_complete('acme', :'key1', 'ra_1', fence => :fence1), 'completed', 'which is finished');
+SELECT FROM pg_temp.age('ref.again', '6 minutes');
+SELECT key AS key2, fence AS fence2 FROM idem_claim('acme', 'ref.again', '{"n":1}') \gset
+SELECT is(:'key2', :'key1' || '-2', 'the second one');
+SELECT is(idem_find('acme', 'stripe', 'ra_1'), :'key1', 'the id is still that of the first');
+SELECT throws_ok(format('SELECT idem_bind(%L, %L, %L, %L, %s)', 'acme', :'key2', 'stripe', 'ra_1', :fence2), 'ID02D', format('the reference of provider "stripe" is bound to key "%s"', :'key1'), 'a provider that took two wishes for one');
+SELECT is(idem_bind('acme', :'key2', 'stripe', 'ra_2', :fence2), 'bound', 'an id of its own');
+SELECT is(idem_find('acme', 'stripe', 'ra_2'), :'key2', 'is found as that of the second');
+
 -- With the key they go.
 SELECT FROM pg_temp.age('ref.pay', '60 days');
 SELECT is(idem_expire() > 0, true, 'expired');
 SELECT is(idem_find('acme', 'stripe', 'pi_1'), NULL, 'what was bound has gone with its key');
 SELECT is(count(*), 0::bigint, 'all of it') FROM idem.provider_ref r LEFT JOIN idem.key k ON k.key = r.key WHERE k.key IS NULL;
 
-DELETE FROM idem.provider_ref r USING idem.key k JOIN idem.operation o ON o.id = k.policy WHERE k.key = r.key AND o.operation = 'ref.pay';
+DELETE FROM idem.provider_ref r USING idem.key k JOIN idem.operation o ON o.id = k.policy WHERE k.key = r.key AND o.operation IN ('ref.pay', 'ref.again');
 SELECT FROM pg_temp.remove('ref.pay');
+SELECT FROM pg_temp.remove('ref.again');
 SELECT * FROM finish();
