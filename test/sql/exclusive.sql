@@ -26,7 +26,7 @@ SELECT is(idem_unknown('acme', :'key1', :fence1), 'unknown', 'and when its outco
 SELECT is((pg_temp.call('ch_1', 99)).outcome, 'conflict', 'still');
 SELECT outcome AS outcome1, fence AS fence1 FROM pg_temp.call('ch_1', 129.99) \gset
 SELECT is(:'outcome1'::text, 'takeover', 'the intent itself is taken over');
-SELECT is(idem_release('acme', :'key1', :fence1), 'released', 'known not to have happened');
+SELECT is(idem_release('acme', :'key1', :fence1, verified => true), 'released', 'known not to have happened');
 SELECT key AS key2, fence AS fence2 FROM pg_temp.call('ch_1', 99) \gset
 SELECT isnt(:'key1'::text, :'key2'::text, 'then another amount is another intent');
 SELECT is((c.outcome, c.key)::text, format('(conflict,%s)', :'key2'), 'which the first has to wait for') FROM pg_temp.call('ch_1', 129.99) c;
