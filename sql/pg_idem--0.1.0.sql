@@ -1171,7 +1171,7 @@ BEGIN
 		('failed', 422, 'idempotency_failed', 'Failed before: nothing was done now',
 			'This is the stored error of an earlier call. It was not tried again.'),
 		('in_progress', 409, 'idempotency_in_progress', 'A request with this key is in progress',
-			'Another attempt of the same request is under way. Nothing was done now.'),
+			'Another attempt of the same request is under way, or its time to wait is not over. Nothing was done now.'),
 		('conflict', 422, 'idempotency_key_reused', 'This key was used with a different request',
 			'The key belongs to another request. Nothing was done now, and the same request will not be accepted later.'),
 		('unresolved', 409, 'idempotency_unresolved', 'The outcome of an earlier attempt is unknown',

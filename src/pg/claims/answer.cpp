@@ -58,7 +58,7 @@ std::string_view message_of(const Answer &answer) {
 		return "failed before, for good: this is the stored error of that time, and nothing was done now";
 	case Outcome::InProgress:
 		return answer.decision.retryable
-		           ? "another attempt is under way: ask again later"
+		           ? "another attempt is under way, or its time to wait is not over: ask again later"
 		           : "this transaction has claimed the key already and not finished it";
 	case Outcome::Conflict:
 		if (answer.sibling)
