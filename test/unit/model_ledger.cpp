@@ -41,6 +41,7 @@ void begin_attempt(Key &key, const Setting &setting) {
 	const bool may_have_been_sent = (key.state == State::Open || key.state == State::Unknown) &&
 	                                setting.fault != Fault::TakeoverIsPlanned;
 	key.state = may_have_been_sent || !setting.records_sending ? State::Open : State::Planned;
+	key.in_doubt = may_have_been_sent;
 	const bool anew = setting.fault == Fault::WindowCountsFromLastAttempt;
 	if (key.state == State::Open && (!key.was_sent || anew)) {
 		key.was_sent = true;
@@ -127,11 +128,14 @@ bool renew(Key &key, Small fence, const Setting &setting) {
 }
 
 // src/pg/claims/finish.cpp, finish_row; "already" counts as refused, since nothing changes
-bool finish(Key &key, Small fence, State ending, const Setting &setting) {
+bool finish(Key &key, Small fence, State ending, bool verified, const Setting &setting) {
 	const bool checks_fence =
 		setting.fault != Fault::CompleteIgnoresFence || ending != State::Completed;
 	if (!key.exists || (key.fence != fence && checks_fence))
 		return false;
+	if (ending == State::Released && key.in_doubt && !verified &&
+	    setting.fault != Fault::ReleaseIgnoresDoubt)
+		ending = State::Unknown;
 	const bool may_change = setting.fault == Fault::FailureCanBeReleased &&
 	                        key.state == State::Failed && ending == State::Released;
 	if (key.state == ending || (is_finished(key.state) && !may_change))
@@ -140,6 +144,7 @@ bool finish(Key &key, Small fence, State ending, const Setting &setting) {
 	    setting.fault != Fault::MarkLeavesPlanned)
 		return false;
 	key.state = ending;
+	key.in_doubt = key.in_doubt && ending == State::Unknown;
 	if (ending == State::Released) {
 		key.fence = 0;
 		key.wait_left = setting.wait;
@@ -165,6 +170,7 @@ bool resolve(Key &key, State after, const Setting &setting) {
 	if (!key.exists || !needs_decision(key, after, setting))
 		return false;
 	key.state = after;
+	key.in_doubt = false;
 	if (after == State::Released) {
 		key.attempts_before = key.attempt;
 		key.wait_left = 0;

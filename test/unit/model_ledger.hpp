@@ -15,7 +15,7 @@ void claim(Key &key, const Decision &decision, const Setting &setting);
 // Each false, and the key is as before, when the call is refused.
 bool mark(Key &key, Small fence, const Setting &setting);
 bool renew(Key &key, Small fence, const Setting &setting);
-bool finish(Key &key, Small fence, State ending, const Setting &setting);
+bool finish(Key &key, Small fence, State ending, bool verified, const Setting &setting);
 bool resolve(Key &key, State after, const Setting &setting);
 
 // A tick of the clock.

@@ -46,6 +46,7 @@ const char *text(Act act) {
 	case Act::Completes: return "completes";
 	case Act::Fails: return "fails";
 	case Act::Releases: return "releases";
+	case Act::ReleasesItsOwn: return "releases, unverified";
 	case Act::SaysUnknown: return "says unknown";
 	case Act::IsDone: return "'s request is done";
 	case Act::IsDoneUnheard: return "'s request is done, the answer is lost";

@@ -101,9 +101,9 @@ void looks(Taker &to, std::size_t n) {
 }
 
 // Also what was done before, as one does who has not heard the answer.
-void finishes(Taker &to, std::size_t n, Act act, State ending) {
+void finishes(Taker &to, std::size_t n, Act act, State ending, bool verified = true) {
 	World after = to.world;
-	if (!finish(after.key, fence_of(n), ending, to.setting))
+	if (!finish(after.key, fence_of(n), ending, verified, to.setting))
 		return;
 	end_of_attempt(after.workers[n]);
 	to.take(act, n, after);
@@ -126,6 +126,8 @@ void works(Taker &to, std::size_t n) {
 		finishes(to, n, Act::Fails, State::Failed);
 		finishes(to, n, Act::Releases, State::Released);
 	}
+	if (worker.all_refused && worker.under_way == 0)
+		finishes(to, n, Act::ReleasesItsOwn, State::Released, false);
 }
 
 bool is_repeat(const Provider &provider) {
@@ -163,20 +165,18 @@ void requests(Taker &to, std::size_t n) {
 	World unheard = gone;
 	if (worker.knows != Knows::Done)
 		unheard.workers[n].knows = Knows::Nothing;
+	unheard.workers[n].all_refused = false;
 	to.take(Act::IsLost, n, unheard);
 	World done = unheard;
 	do_effect(done.provider, to.setting);
 	to.take(Act::IsDoneUnheard, n, done);
 	done.workers[n].knows = Knows::Done;
 	to.take(Act::IsDone, n, done);
-	if (is_repeat(gone.provider))
-		return;
+	// Without looking, also when it is done: this says nothing of the requests before.
 	World refused = gone;
 	refuse(refused.provider, to.setting);
-	if (worker.knows == Knows::Nothing && worker.under_way == 0)
-		refused.workers[n].knows = Knows::NotDone;
 	to.take(Act::IsRefused, n, refused);
-	refused.workers[n].knows = unheard.workers[n].knows;
+	refused.workers[n] = unheard.workers[n];
 	to.take(Act::IsRefusedUnheard, n, refused);
 }
 

@@ -16,6 +16,7 @@ enum class Act : std::uint8_t {
 	Completes,
 	Fails,
 	Releases,
+	ReleasesItsOwn, // what it has sent was refused; of the attempts before it knows nothing
 	SaysUnknown,
 	// The worker's request:
 	IsDone,

@@ -197,6 +197,8 @@ TEST(Model, the_checker_finds_what_is_broken) {
 		{recorded(hold), Fault::MarkLeavesPlanned, Property::DoIsSafe, "sent, said not to be"},
 		{recorded(takeover), Fault::TakeoverIsPlanned, Property::True, "the first is forgotten"},
 		{hold, Fault::UnknownIsReleased, Property::OneEffect, "unknown is not released"},
+		{takeover, Fault::ReleaseIgnoresDoubt, Property::True, "of others it knew nothing"},
+		{window, Fault::ReleaseIgnoresDoubt, Property::DoIsSafe, "of others it knew nothing"},
 		{hold, Fault::FailureCanBeReleased, Property::Final, "a failed key is released"},
 		{hold, Fault::CompletedCanBeAbandoned, Property::Final, "a completed key is abandoned"},
 		{limited(hold), Fault::WaitNeverEnds, Property::NotStuck, "it waits for ever"},

@@ -26,7 +26,8 @@ struct Key {
 	Small lease_left = over;
 	bool was_sent = false;
 	Small sent_age = 0;
-	Small wait_left = 0; // of a released one
+	Small wait_left = 0;   // of a released one
+	bool in_doubt = false; // an attempt before the last one may have taken effect
 
 	bool operator==(const Key &) const = default;
 };
@@ -46,6 +47,7 @@ struct Worker {
 	Knows knows = Knows::Nothing;
 	Small lease_left = over; // as far as it knows: from its claim, or its last renewal
 	bool may_send = false;   // it has marked the sending
+	bool all_refused = true; // whatever it has sent, as far as it was told
 	Small under_way = 0;     // requests that have neither arrived nor been lost
 	Small delay_left = 0;    // until the last of them has
 
@@ -91,6 +93,7 @@ enum class Fault : std::uint8_t {
 	MarkLeavesPlanned,
 	TakeoverIsPlanned,
 	UnknownIsReleased,
+	ReleaseIgnoresDoubt,
 	FailureCanBeReleased,
 	CompletedCanBeAbandoned,
 	WaitNeverEnds,
