@@ -64,7 +64,7 @@ Name name_of(Ending ending) {
 		ERROR,
 		(errcode(errcode_not_marked), errmsg("the sending of this attempt was not recorded"),
 	     errdetail(
-			 "The operation has sending => 'recorded', so that the attempt is known not to have been sent."),
+			 "The attempt began with sending => 'recorded', so that it is known not to have been sent."),
 	     errhint(
 			 "Call idem_mark_sending and commit before the call goes out. What was not sent is released.")));
 	pg_unreachable();
