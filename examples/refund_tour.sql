@@ -46,8 +46,8 @@ FROM idem_once('acme', 'create_refund',
 	'{"reason": "late delivery, customer upset", "currency": "GBP", "amount": 129.99, "charge_id": "ch_4471", "ticket": "T-1001"}',
 	'issue_refund(jsonb)');
 
-\echo '-- 3. The same refund with another amount is a mistake: nothing is done, nothing is told.'
-SELECT outcome, action, response, message
+\echo '-- 3. The same refund with another amount is a mistake: nothing is done, the receipt is not told, the difference is.'
+SELECT outcome, action, differing_fields, message
 FROM idem_once('acme', 'create_refund',
 	'{"ticket": "T-1001", "charge_id": "ch_4471", "amount": 192.99, "currency": "GBP", "reason": "late"}',
 	'issue_refund(jsonb)');
