@@ -37,6 +37,7 @@ constexpr int errcode_window_ended = sqlstate('0', '2', '9');
 constexpr int errcode_not_marked = sqlstate('0', '2', 'A');
 constexpr int errcode_unclaimed_effect = sqlstate('0', '2', 'B');
 constexpr int errcode_effect_undone = sqlstate('0', '2', 'C');
+constexpr int errcode_effect_stands = sqlstate('0', '2', 'E');
 
 // Ledger
 constexpr int errcode_unusable_ledger = sqlstate('0', '3', '1');

@@ -62,6 +62,18 @@ SELECT is(idem_fail('acme', idem_key('acme', 'guard.refund', '{"id":4}'), '"no"'
 SELECT throws_ok(format('SELECT pg_temp.refund(4, %L)', idem_key('acme', 'guard.refund', '{"id":4}')), 'ID02B', NULL, 'has no effect');
 ROLLBACK;
 
+-- The effect done, and said not to be
+BEGIN;
+SELECT is((idem_claim('acme', 'guard.refund', '{"id":8}')).action, 'do', 'a claim');
+SAVEPOINT s;
+SELECT FROM pg_temp.refund(8, idem_key('acme', 'guard.refund', '{"id":8}'));
+SELECT throws_ok(format('SELECT %s(%L, %L)', function, 'acme', idem_key('acme', 'guard.refund', '{"id":8}')), 'ID02E', function || '() is for a claim without an effect', function || ' is refused while its effect stands')
+	FROM (VALUES ('idem_fail'), ('idem_release')) v (function);
+ROLLBACK TO s;
+SELECT is(idem_release('acme', idem_key('acme', 'guard.refund', '{"id":8}')), 'released', 'and not when it is rolled back');
+COMMIT;
+SELECT is((SELECT count(*) FROM guard_refund WHERE id = 8), 0::bigint, 'nothing has happened');
+
 -- The effect undone by an inner savepoint, and its completion not
 BEGIN;
 SELECT is((idem_claim('acme', 'guard.refund', '{"id":6}')).action, 'do', 'a claim');

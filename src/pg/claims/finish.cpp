@@ -78,6 +78,16 @@ Name name_of(Ending ending) {
 	pg_unreachable();
 }
 
+// What is said not to have happened is there, and would be a second time after the next claim.
+[[noreturn]] void effect_stands(const char *function) {
+	ereport(ERROR,
+	        (errcode(errcode_effect_stands),
+	         errmsg("%s is for a claim without an effect", function),
+	         errdetail("A row of it that idem_guard has seen is still part of this transaction."),
+	         errhint("Roll back to a savepoint before the effect first, or complete the claim.")));
+	pg_unreachable();
+}
+
 bool same_text(std::string_view a, std::string_view b) {
 	return (a.data() == nullptr) == (b.data() == nullptr) && a == b;
 }
@@ -118,6 +128,8 @@ std::string_view finish_claim(Claim &claim, const Finish &finish, const Name &en
 		     errmsg("a local effect has no unknown outcome"),
 		     errhint(
 				 "It commits or rolls back with its claim. Roll back, or call idem_release or idem_fail.")));
+	if (finish.ending != Ending::Complete && !claim.policy->external && claim.effect != nullptr)
+		effect_stands(ending.function);
 	if (finish.retry_after > 0)
 		no_retry_after();
 	if (finish.ending == Ending::Release && !claim.stored && is_of_current_subxact(claim)) {
