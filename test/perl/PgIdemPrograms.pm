@@ -30,11 +30,13 @@ sub start_program
 	my $name = basename($command[0] eq '/usr/bin/python3' ? $command[1] : $command[0]);
 	my $log = sprintf '%s/%s_%02d_%s.log', $PostgreSQL::Test::Utils::log_path, basename($0, '.pl'),
 	  ++$started, $name;
+	# Opened here, so that it is there for whoever reads it before the program runs.
+	open my $output, '>', $log or die "cannot write $log: $!";
 	my $pid = fork // die "cannot fork: $!";
 	if (!$pid)
 	{
 		open STDIN, '<', '/dev/null';
-		open STDOUT, '>', $log;
+		open STDOUT, '>&', $output;
 		open STDERR, '>&', \*STDOUT;
 		exec { $command[0] } @command or print STDOUT "cannot run $command[0]: $!\n";
 		POSIX::_exit(127); # no END block of the test
