@@ -96,15 +96,19 @@ sub wait_for
 	return;
 }
 
-# Waits for a worker in a database that matches, and returns its pid and its database.
+# Waits for a worker in a database that matches, and returns its pid and its database. With a limit, for
+# one that came no longer ago: an old one may leave by itself at any moment.
 sub wait_for_worker
 {
-	my ($node, $pattern) = @_;
+	my ($node, $pattern, $limit) = @_;
+	$limit //= '1 day';
 	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		my $found = $node->safe_psql('postgres', qq{
 			SELECT pid, datname FROM pg_stat_activity
-			WHERE backend_type = 'pg_idem worker' AND datname ~ '$pattern' LIMIT 1});
+			WHERE backend_type = 'pg_idem worker' AND datname ~ '$pattern'
+			  AND clock_timestamp() - backend_start < '$limit'
+			LIMIT 1});
 		return split /\|/, $found if $found;
 		Time::HiRes::usleep(100_000);
 	}

@@ -47,7 +47,7 @@ cmp_ok(seconds_of(sub { $node->safe_psql('postgres', 'DROP DATABASE unrelated1')
 
 # C127
 my $offset = -s $node->logfile;
-my ($pid, $database) = wait_for_worker($node, '^copy');
+my ($pid, $database) = wait_for_worker($node, '^copy', '500 ms');
 cmp_ok(seconds_of(sub { $node->safe_psql('postgres', "DROP DATABASE $database WITH (FORCE)") }),
 	'<', 5, 'C127: DROP DATABASE with FORCE ends the worker');
 $node->wait_for_log(qr/deleted \d+ keys past their life in database "origin"/, $offset);
