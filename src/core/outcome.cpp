@@ -32,7 +32,7 @@ Micros until(Micros instant, Micros now) {
 
 // The next attempt, unless the budget is spent.
 Decision try_again(const Record &record, const Rules &rules, Outcome outcome, Action action) {
-	if (rules.max_attempts > 0 && record.budget_used >= rules.max_attempts)
+	if (is_spent(record.budget_used, rules.max_attempts))
 		return stop(Outcome::Exhausted);
 	return {.outcome = outcome, .action = action, .continues = true};
 }
@@ -87,6 +87,10 @@ Decision decide(const Record *record, Micros now, const Rules &rules) {
 	}
 	// A letter that this build does not know: nothing is done on a guess.
 	return stop(Outcome::Unresolved);
+}
+
+bool is_spent(std::int32_t budget_used, std::int32_t max_attempts) {
+	return max_attempts > 0 && budget_used >= max_attempts;
 }
 
 Decision decide_repeat(State state) {

@@ -87,6 +87,9 @@ struct Decision {
 // No row: claimed.
 Decision decide(const Record *record, Micros now, const Rules &rules);
 
+// Whether the attempts are used up. No limit, which is 0: never.
+bool is_spent(std::int32_t budget_used, std::int32_t max_attempts);
+
 // What a repeat of a finished row is answered, at whatever distance.
 Decision decide_repeat(State state);
 

@@ -55,9 +55,8 @@ bool is_attempt(const Key &key, Small fence, bool checks_fence) {
 	return key.exists && (key.fence == fence || !checks_fence) && is_open(key.state);
 }
 
-// src/pg/claims/resolve.cpp, is_exhausted
 bool is_exhausted(const Key &key, const Setting &setting) {
-	return setting.max_attempts > 0 && key.attempt - key.attempts_before >= setting.max_attempts;
+	return is_spent(key.attempt - key.attempts_before, setting.max_attempts);
 }
 
 // src/pg/claims/resolve.cpp, needs_decision

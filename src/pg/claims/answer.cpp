@@ -5,13 +5,13 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 }
 
 #include "core/key_text.hpp"
+#include "pg/text.hpp"
 
 namespace pg_idem {
 
@@ -73,10 +73,6 @@ std::string_view message_of(const Answer &answer) {
 	case Outcome::Exhausted: return "the attempts of this operation are used up";
 	}
 	return {};
-}
-
-Datum text_datum(std::string_view view) {
-	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
 }
 
 Datum names_datum(std::span<const std::string_view> names) {

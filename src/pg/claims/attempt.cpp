@@ -133,7 +133,7 @@ std::string_view mark_sending(const Attempt &attempt) {
 Micros renew(const Attempt &attempt, Micros lease) {
 	Found found = require_attempt(attempt, "idem_renew()");
 	Row &row = found.probe.row;
-	row.lease_end = instant_after(GetCurrentTimestamp(), lease != 0 ? lease : found.policy->lease);
+	row.lease_end = instant_after(GetCurrentTimestamp(), lease_of(*found.policy, lease));
 	require_update(found.ledger, found.probe.tid, row);
 	close_ledger(found.ledger);
 	return row.lease_end;

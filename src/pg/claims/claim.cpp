@@ -126,8 +126,7 @@ Answer own_first(const Request &request, const ClaimOptions &options, const Row 
 	fresh.fingerprint = fingerprint_under(policy, request);
 	fresh.kept = keep_request(policy, key, request);
 	fresh.claimed_at = GetCurrentTimestamp();
-	fresh.lease_end =
-		instant_after(fresh.claimed_at, options.lease != 0 ? options.lease : policy.lease);
+	fresh.lease_end = instant_after(fresh.claimed_at, lease_of(policy, options.lease));
 	fresh.fence = random_fence();
 	fresh.attempt = 1;
 	fresh.generation = former != nullptr ? former->generation + 1 : 1;
@@ -297,12 +296,12 @@ Answer claim(const Call &call, const ClaimOptions &options) {
 	request.asked_at = GetCurrentTimestamp();
 	const Answer answer = claim_request(ledger, request, options);
 	close_ledger(ledger);
-	if (!answer.owned)
+	if (!answer.owned) {
 		count_duplicate(answer.key);
-	if (!answer.owned)
 		forget_call();
-	else if (!answer.copied)
+	} else if (!answer.copied) {
 		remember_call(options.site, answer.key);
+	}
 	return answer;
 }
 

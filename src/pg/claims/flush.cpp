@@ -5,11 +5,12 @@ extern "C" {
 #include "miscadmin.h"
 #include "replication/syncrep.h"
 #include "storage/lock.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 }
 
-#include "core/key_text.hpp"
+#include "pg/claims/answer.hpp"
 #include "pg/claims/pending.hpp"
 #include "pg/claims/repeat.hpp"
 #include "pg/claims/write.hpp"
@@ -38,14 +39,16 @@ std::size_t lock_cap() {
 	return static_cast<std::size_t>(Min(64, max_locks_per_xact));
 }
 
+// As a message names it.
+const char *key_of(const Claim &claim) {
+	return text_to_cstring(key_text(claim.policy->prefix, claim.key, claim.generation));
+}
+
 void refuse_open_claim(const Claim &claim) {
-	const std::string_view prefix = claim.policy->prefix;
-	const KeySuffix suffix(claim.key, claim.generation);
 	ereport(
 		ERROR,
 		(errcode(errcode_claim_left_open),
-	     errmsg("claim of key \"%.*s%.*s\" was left open", static_cast<int>(prefix.size()),
-	            prefix.data(), static_cast<int>(suffix.view().size()), suffix.view().data()),
+	     errmsg("claim of key \"%s\" was left open", key_of(claim)),
 	     errdetail(
 			 "Operation \"%.*s\" has a local effect, which is recorded in the transaction that claims it.",
 			 static_cast<int>(claim.policy->recipe.operation.size()),
@@ -55,14 +58,11 @@ void refuse_open_claim(const Claim &claim) {
 
 // The claim and its completion stand, and what they stand for was rolled back.
 void refuse_undone_effect(const Claim &claim) {
-	const std::string_view prefix = claim.policy->prefix;
-	const KeySuffix suffix(claim.key, claim.generation);
 	ereport(
 		ERROR,
 		(errcode(errcode_effect_undone),
-	     errmsg("the effect of key \"%.*s%.*s\" was rolled back, and its completion was not",
-	            static_cast<int>(prefix.size()), prefix.data(),
-	            static_cast<int>(suffix.view().size()), suffix.view().data()),
+	     errmsg("the effect of key \"%s\" was rolled back, and its completion was not",
+	            key_of(claim)),
 	     errdetail(
 			 "A row that idem_guard has seen was undone by a savepoint or by a block with EXCEPTION."),
 	     errhint("Claim, do the effect and complete on one level of the transaction.")));

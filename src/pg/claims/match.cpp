@@ -71,7 +71,7 @@ Answer answer_settled(const Probe &probe, const Policy &policy, bool same_reques
 		record.retry_at = row.retry_at;
 	record.sent_at = row.was_sent ? row.sent_at : row.claimed_at;
 	record.attempt = row.attempt;
-	record.budget_used = row.attempt - row.attempts_before;
+	record.budget_used = row.budget_used();
 	Decision decision = decide(&record, GetCurrentTimestamp(), rules_of(policy, lease));
 	// A row that an early flush of this transaction wrote is its own open claim still.
 	if (probe.own && is_open(row.state) && same_request)
@@ -259,7 +259,7 @@ bool owns(const Decision &decision) {
 Rules rules_of(const Policy &policy, Micros lease) {
 	Rules rules;
 	rules.retry_after = policy.retry_after;
-	rules.lease = lease != 0 ? lease : policy.lease;
+	rules.lease = lease_of(policy, lease);
 	rules.max_attempts = policy.max_attempts;
 	rules.takes_over = policy.takes_over;
 	rules.provider_window = policy.provider_window;

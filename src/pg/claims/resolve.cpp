@@ -32,17 +32,12 @@ State state_after(const Resolution &resolution) {
 	pg_unreachable();
 }
 
-// Whether the attempts are used up, so that no claim owns the key any more.
-bool is_exhausted(const Row &row, const Policy &policy) {
-	return policy.max_attempts > 0 && row.attempt - row.attempts_before >= policy.max_attempts;
-}
-
 bool needs_decision(const Row &row, const Policy &policy, State after, Micros now) {
 	switch (row.state) {
 	case State::Unknown: return true;
 	case State::Open:
 	case State::Planned: return row.leased && now > row.lease_end;
-	case State::Released: return is_exhausted(row, policy);
+	case State::Released: return is_spent(row.budget_used(), policy.max_attempts);
 	case State::Failed: return after == State::Released && row.leased; // an external effect's
 	case State::Completed:
 	case State::Abandoned: break;

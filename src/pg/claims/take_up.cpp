@@ -46,7 +46,7 @@ Claim *take_up_row(const Ledger &ledger, const Probe &found, const Policy &polic
 	fresh.fingerprint = {row.has_fingerprint, row.fingerprint};
 	fresh.kept = kept_of(row);
 	fresh.claimed_at = GetCurrentTimestamp();
-	fresh.lease_end = instant_after(fresh.claimed_at, lease != 0 ? lease : policy.lease);
+	fresh.lease_end = instant_after(fresh.claimed_at, lease_of(policy, lease));
 	fresh.fence = random_fence();
 	fresh.attempt = row.attempt + 1;
 	fresh.generation = row.generation;

@@ -17,6 +17,7 @@ extern "C" {
 #include "pg/expiry/sweep_memory.hpp"
 #include "pg/policy/policy.hpp"
 #include "pg/storage/companions.hpp"
+#include "pg/storage/dirty.hpp"
 #include "pg/storage/key_lock.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/row_codec.hpp"
@@ -100,7 +101,7 @@ private:
 		InitDirtySnapshot(dirty);
 		if (!HeapTupleSatisfiesVisibility(tuple, &dirty, buffer))
 			return false;
-		if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax)) {
+		if (is_in_flight(dirty)) {
 			due_ = now_; // look again when its transaction has ended
 			return false;
 		}

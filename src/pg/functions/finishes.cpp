@@ -4,7 +4,6 @@
 extern "C" {
 #include "postgres.h"
 #include "fmgr.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 }
 
@@ -12,6 +11,7 @@ extern "C" {
 #include "pg/claims/finish.hpp"
 #include "pg/claims/resolve.hpp"
 #include "pg/functions/arguments.hpp"
+#include "pg/text.hpp"
 
 using namespace pg_idem;
 
@@ -43,7 +43,7 @@ Datum finish_datum(FunctionCallInfo fcinfo, const Shape &shape) {
 	request.verified =
 		shape.verified >= 0 && !PG_ARGISNULL(shape.verified) && PG_GETARG_BOOL(shape.verified);
 	const std::string_view done = finish(request);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(done.data(), static_cast<int>(done.size())));
+	PG_RETURN_DATUM(text_datum(done));
 }
 
 Attempt attempt_argument(FunctionCallInfo fcinfo) {
@@ -96,12 +96,12 @@ Datum pg_idem_resolve(PG_FUNCTION_ARGS) {
 	resolution.note = text_argument(fcinfo, 5);
 	resolution.rekey = !PG_ARGISNULL(6) && PG_GETARG_BOOL(6);
 	const std::string_view done = resolve(resolution);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(done.data(), static_cast<int>(done.size())));
+	PG_RETURN_DATUM(text_datum(done));
 }
 
 Datum pg_idem_mark_sending(PG_FUNCTION_ARGS) {
 	const std::string_view done = mark_sending(attempt_argument(fcinfo));
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(done.data(), static_cast<int>(done.size())));
+	PG_RETURN_DATUM(text_datum(done));
 }
 
 Datum pg_idem_renew(PG_FUNCTION_ARGS) {

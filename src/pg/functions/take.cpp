@@ -4,7 +4,6 @@ extern "C" {
 #include "postgres.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 }
@@ -15,14 +14,11 @@ extern "C" {
 #include "pg/claims/take.hpp"
 #include "pg/functions/arguments.hpp"
 #include "pg/statistics/duplicates.hpp"
+#include "pg/text.hpp"
 
 using namespace pg_idem;
 
 namespace {
-
-Datum text_datum(std::string_view view) {
-	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
-}
 
 std::string_view state_name(State state) {
 	switch (state) {

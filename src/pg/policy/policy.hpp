@@ -38,6 +38,11 @@ struct Policy {
 	std::span<const RetentionChange> failure_retention_changes;
 };
 
+// What was asked for, or the policy's for 0.
+inline Micros lease_of(const Policy &policy, Micros asked) {
+	return asked != 0 ? asked : policy.lease;
+}
+
 struct FoundPolicy {
 	const Policy *policy = nullptr; // NULL: not defined
 	std::span<const Policy> older; // the lower versions that it is linked to, retired ones included

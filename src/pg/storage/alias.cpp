@@ -13,6 +13,7 @@ extern "C" {
 #include "utils/uuid.h"
 }
 
+#include "pg/storage/dirty.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/relations.hpp"
 #include "pg/storage/table_shape.hpp"
@@ -53,8 +54,7 @@ Digest128 uuid_at(HeapTuple tuple, AttrNumber attribute, TupleDesc descriptor) {
 
 // What a dirty snapshot says of the row that a scan has just found.
 Presence presence_of(const SnapshotData &dirty) {
-	return TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax) ? Presence::InFlight
-	                                                                            : Presence::Settled;
+	return is_in_flight(dirty) ? Presence::InFlight : Presence::Settled;
 }
 
 SysScanDesc begin_pair_scan(Relation table, const Digest128 &alias, const Digest128 &key,

@@ -6,8 +6,6 @@ extern "C" {
 #include "access/heapam.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/fmgroids.h"
@@ -16,6 +14,7 @@ extern "C" {
 #include "utils/snapmgr.h"
 }
 
+#include "pg/storage/find_index.hpp"
 #include "pg/storage/relations.hpp"
 
 namespace pg_idem {
@@ -23,24 +22,6 @@ namespace pg_idem {
 namespace {
 
 constexpr Table tables[] = {Table::Alias, Table::Decision, Table::LateReport, Table::ProviderRef};
-
-// InvalidOid: there is none any more, and the table is read as a whole.
-Oid index_on(Relation table, AttrNumber column) {
-	Oid found = InvalidOid;
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		const FormData_pg_index *form = index->rd_index;
-		if (form->indisvalid && form->indisready && form->indislive &&
-		    form->indkey.values[0] == column && index->rd_rel->relam == BTREE_AM_OID &&
-		    RelationGetIndexPredicate(index) == NIL)
-			found = form->indexrelid;
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
-	return found;
-}
 
 void delete_of(Relation table, Oid index, AttrNumber column, const Digest128 &key) {
 	ScanKeyData scan_key;
@@ -68,7 +49,8 @@ void delete_companions(std::span<const Digest128> keys, Companions which) {
 		Relation table = table_open(require_table(name), RowExclusiveLock);
 		if (RelationGetNumberOfBlocks(table) > 0) {
 			const AttrNumber column = get_attnum(RelationGetRelid(table), "key");
-			const Oid index = index_on(table, column);
+			// None: the table is read as a whole.
+			const Oid index = find_index(table, {&column, 1});
 			for (const Digest128 &key : keys) {
 				CHECK_FOR_INTERRUPTS();
 				delete_of(table, index, column, key);

@@ -12,6 +12,7 @@ extern "C" {
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/relations.hpp"
 #include "pg/storage/table_shape.hpp"
+#include "pg/text.hpp"
 
 namespace pg_idem {
 
@@ -42,10 +43,6 @@ void insert(Table table, const TableShape &shape, std::span<const Datum> values,
 	require_table_shape(relation, shape);
 	insert_whole_row(relation, values, nulls);
 	table_close(relation, NoLock);
-}
-
-Datum text_datum(std::string_view view) {
-	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
 }
 
 Datum user_datum() {

@@ -4,25 +4,26 @@ extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
-#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
 
+#include "pg/storage/dirty.hpp"
+#include "pg/storage/find_index.hpp"
 #include "pg/storage/ledger.hpp"
 #include "pg/storage/relations.hpp"
 #include "pg/storage/table_shape.hpp"
+#include "pg/text.hpp"
 
 namespace pg_idem {
 
 namespace {
 
 constexpr AttrNumber attr_policy = 1, attr_digest = 2, attr_path = 3, attr_count = 3;
-constexpr int index_columns = 2; // policy, digest
+constexpr AttrNumber indexed[] = {attr_policy, attr_digest};
 
 constexpr ColumnShape columns[attr_count] = {
 	{"policy", INT2OID, true}, {"digest", INT4OID, true}, {"path", TEXTOID, true}};
@@ -32,31 +33,13 @@ constexpr TableShape path_shape = {"idem.path", columns, {}, false};
 // it, and the table, which is small, is read as a whole.
 Oid index_oid = InvalidOid;
 
-Oid find_index(Relation table) {
-	Oid found = InvalidOid;
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		const FormData_pg_index *form = index->rd_index;
-		if (form->indisvalid && form->indisready && form->indislive &&
-		    form->indnkeyatts == index_columns && form->indkey.values[0] == attr_policy &&
-		    form->indkey.values[1] == attr_digest && index->rd_rel->relam == BTREE_AM_OID &&
-		    RelationGetIndexPredicate(index) == NIL)
-			found = form->indexrelid;
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
-	return found;
-}
-
 Relation open_paths(LOCKMODE mode) {
 	static uint64 checked_generation = 0;
 	Relation table = table_open(require_table(Table::Path), mode);
 	const uint64 generation = table_generation(Table::Path);
 	if (checked_generation != generation) {
 		require_table_shape(table, path_shape);
-		index_oid = find_index(table);
+		index_oid = find_index(table, indexed);
 		checked_generation = generation;
 	}
 	return table;
@@ -113,7 +96,7 @@ template <typename Visit>
 void for_each_name(Relation table, int16 policy, const std::uint32_t *digest, Visit visit) {
 	SnapshotData dirty;
 	InitDirtySnapshot(dirty);
-	ScanKeyData keys[index_columns];
+	ScanKeyData keys[lengthof(indexed)];
 	ScanKeyInit(&keys[0], attr_policy, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(policy));
 	if (digest != nullptr)
 		ScanKeyInit(&keys[1], attr_digest, BTEqualStrategyNumber, F_INT4EQ,
@@ -126,10 +109,6 @@ void for_each_name(Relation table, int16 policy, const std::uint32_t *digest, Vi
 	systable_endscan(scan);
 }
 
-bool is_settled(const SnapshotData &dirty) {
-	return !TransactionIdIsValid(dirty.xmin) && !TransactionIdIsValid(dirty.xmax);
-}
-
 bool is_own(HeapTuple tuple) {
 	return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 }
@@ -138,7 +117,7 @@ bool is_there(Relation table, int16 policy, std::uint32_t digest) {
 	bool found = false;
 	for_each_name(table, policy, &digest, [&](HeapTuple tuple, const SnapshotData &dirty) {
 		found = true;
-		if (is_settled(dirty))
+		if (!is_in_flight(dirty))
 			remember(make_known(policy, digest), is_own(tuple));
 		return false;
 	});
@@ -150,7 +129,7 @@ std::size_t find_room(Relation table, int16 policy) {
 	std::size_t count = 0, committed = 0;
 	for_each_name(table, policy, nullptr, [&](HeapTuple tuple, const SnapshotData &dirty) {
 		++count;
-		committed += is_settled(dirty) && !is_own(tuple) ? 1 : 0;
+		committed += !is_in_flight(dirty) && !is_own(tuple) ? 1 : 0;
 		return true;
 	});
 	if (count < most_path_names)
@@ -190,10 +169,9 @@ void insert_path_names(int16 policy, std::span<const PathName> names) {
 		// A claim before this one may have added it.
 		if (is_there(table, policy, name.digest))
 			continue;
-		const Datum values[attr_count] = {
-			Int16GetDatum(policy), Int32GetDatum(static_cast<int32>(name.digest)),
-			PointerGetDatum(
-				cstring_to_text_with_len(name.path.data(), static_cast<int>(name.path.size())))};
+		const Datum values[attr_count] = {Int16GetDatum(policy),
+		                                  Int32GetDatum(static_cast<int32>(name.digest)),
+		                                  text_datum(name.path)};
 		insert_whole_row(table, values);
 		--room;
 	}

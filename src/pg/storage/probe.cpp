@@ -1,4 +1,5 @@
 // Reading a key: one index descent and a look at the heap under a dirty snapshot.
+#include "pg/storage/dirty.hpp"
 #include "pg/storage/ledger.hpp"
 
 extern "C" {
@@ -35,7 +36,7 @@ Look look_at(Relation table, Buffer buffer, ItemPointer tid, bool *all_dead, Pro
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		return Look::Dead;
 	}
-	if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax)) {
+	if (is_in_flight(dirty)) {
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		result.presence = Presence::InFlight;
 		if (!TransactionIdIsValid(dirty.xmin))

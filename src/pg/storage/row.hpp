@@ -79,6 +79,8 @@ struct Row {
 	bool has_subject = false;
 	Digest128 subject{}; // what the intent shares with others that must not be under way with it
 	int32 attempts_before = 0; // attempts before a person said retry: they are not in the budget
+
+	int32 budget_used() const { return attempt - attempts_before; }
 };
 
 } // namespace pg_idem

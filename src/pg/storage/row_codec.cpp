@@ -2,12 +2,12 @@
 
 extern "C" {
 #include "access/htup_details.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/uuid.h"
 }
 
 #include "pg/storage/shape.hpp"
+#include "pg/text.hpp"
 
 namespace pg_idem {
 
@@ -27,11 +27,6 @@ Digest128 digest_at(Datum datum) {
 std::string_view bytes_view(Datum datum) {
 	bytea *value = DatumGetByteaPP(datum);
 	return {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
-}
-
-// bytea and text are stored alike.
-Datum text_datum(std::string_view view) {
-	return PointerGetDatum(cstring_to_text_with_len(view.data(), static_cast<int>(view.size())));
 }
 
 // Microseconds to the milliseconds of `elapsed`, which saturates after 24 days.

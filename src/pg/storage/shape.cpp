@@ -10,6 +10,7 @@ extern "C" {
 }
 
 #include "pg/errors.hpp"
+#include "pg/storage/find_index.hpp"
 #include "pg/storage/relations.hpp"
 #include "pg/storage/row.hpp"
 #include "pg/storage/table_shape.hpp"
@@ -76,25 +77,8 @@ bool is_of_unfinished(List *predicate) {
 	       reinterpret_cast<const Var *>(test->arg)->varattno == col_completed_at + 1;
 }
 
-UnfinishedIndexes find_unfinished_indexes(Relation table) {
-	UnfinishedIndexes found{};
-	List *indexes = RelationGetIndexList(table);
-	ListCell *cell;
-	foreach (cell, indexes) {
-		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
-		const AttrNumber first = index->rd_index->indkey.values[0];
-		const FormData_pg_index *form = index->rd_index;
-		if (form->indisvalid && form->indisready && form->indislive &&
-		    is_of_unfinished(RelationGetIndexPredicate(index))) {
-			if (first == col_policy + 1)
-				found.by_policy = lfirst_oid(cell);
-			else if (first == col_subject + 1)
-				found.by_subject = lfirst_oid(cell);
-		}
-		index_close(index, AccessShareLock);
-	}
-	list_free(indexes);
-	return found;
+Oid find_unfinished_index(Relation table, AttrNumber column) {
+	return find_index(table, {&column, 1}, is_of_unfinished);
 }
 
 } // namespace
@@ -107,7 +91,8 @@ void require_shape(Relation table) {
 	replace_descriptor(&descriptor, RelationGetDescr(table), column_count);
 	replace_descriptor(&bound_descriptor, RelationGetDescr(table), bound_row_columns);
 	replace_descriptor(&short_descriptor, RelationGetDescr(table), short_row_columns);
-	unfinished = find_unfinished_indexes(table);
+	unfinished = {find_unfinished_index(table, col_policy + 1),
+	              find_unfinished_index(table, col_subject + 1)};
 	checked_generation = generation;
 }
 

@@ -9,6 +9,7 @@ extern "C" {
 #include "utils/snapmgr.h"
 }
 
+#include "pg/storage/dirty.hpp"
 #include "pg/storage/row_codec.hpp"
 #include "pg/storage/shape.hpp"
 
@@ -57,7 +58,7 @@ Presence SiblingScan::next(Row *row) {
 	HeapTuple tuple;
 	while (HeapTupleIsValid(tuple = systable_getnext(scan_))) {
 		*row = decode_row(heap_copytuple(tuple));
-		if (TransactionIdIsValid(dirty_.xmin) || TransactionIdIsValid(dirty_.xmax))
+		if (is_in_flight(dirty_))
 			return Presence::InFlight;
 		if (!row->finished)
 			return Presence::Settled;
