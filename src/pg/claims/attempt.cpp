@@ -149,6 +149,7 @@ void report_late(const Attempt &attempt, std::string_view effect_ref) {
 	if (effect_ref.data() == nullptr)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("effect_ref is NULL")));
 	const Ledger ledger = open_ledger();
+	lock_key(name.key); // so that the key is not deleted before its report is there
 	KeyName present = name;
 	const Probe row = probe(ledger, name.key, true);
 	if (row.presence == Presence::Settled && row.row.generation > name.generation)
