@@ -90,6 +90,15 @@ every_golden_has_its_test() {
 		<(find expected -type f -name '*.out' -printf '%f\n' | sed -E 's/(_[0-9])?\.out$//' | sort -u)
 }
 
+# Who reads nothing else finds each of them there.
+readme_names_every_function_and_view() {
+	local name unnamed=0
+	while read -r name; do
+		grep -qw "$name" "$project/README.md" || { echo "README.md does not name $name" && unnamed=1; }
+	done < <(sed -nE 's/^CREATE (FUNCTION|VIEW) (idem_[a-z_]+).*/\2/p' "$project"/sql/pg_idem--*.sql | sort -u)
+	return $unnamed
+}
+
 checks=(
 	layout_of_cpp_files
 	shell_scripts_are_clean
@@ -100,6 +109,7 @@ checks=(
 	versions_agree
 	sql_and_cpp_name_the_same_functions
 	every_golden_has_its_test
+	readme_names_every_function_and_view
 )
 passed=0 failed=0
 for check in "${checks[@]}"; do
